@@ -1,0 +1,116 @@
+"""Sublayers that the grader hands to a learner's constructor (kata8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from grader.model import Part
+from grader.strategies import numbers
+
+
+class Mixing(nn.Module):
+    """A fixed Linear(D, D) with bias over the features, drawn from `seed`.
+
+    The bias makes it answer zeros with something else than zeros. The weights
+    are used as they are: a block that does not hold them as its own leaves
+    them on another device.
+    """
+
+    def __init__(self, d_model: int, seed: int = 0) -> None:
+        super().__init__()
+        dtype = torch.get_default_dtype()
+        weight = numbers(seed, "part.weight", d_model, d_model, scale=0.5)
+        self.weight = nn.Parameter(weight.to(dtype))
+        self.bias = nn.Parameter(numbers(seed, "part.bias", d_model, scale=0.5).to(dtype))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.linear(x, self.weight, self.bias)
+
+
+class Gating(nn.Module):
+    """A sublayer with a second input and an option, to see that both are passed on."""
+
+    def forward(self, x: Tensor, other: Tensor, *, strength: float = 1.0) -> Tensor:
+        return x * other * strength
+
+
+class Steering(nn.Module):
+    """A sublayer with two further inputs and two options, all of which may be left out."""
+
+    def forward(
+        self,
+        x: Tensor,
+        first: Tensor | None = None,
+        second: Tensor | None = None,
+        *,
+        gain: Tensor | None = None,
+        shift: float = 0.0,
+    ) -> Tensor:
+        mixed = x.sin() + shift
+        mixed = mixed if first is None else mixed * first
+        mixed = mixed if second is None else mixed + second.cos()
+        return mixed if gain is None else mixed * gain
+
+
+class Moody(nn.Module):
+    """A sublayer that behaves otherwise in train and in eval mode, as dropout does."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.cos() if self.training else x.sin()
+
+
+class Lifting(nn.Module):
+    """Answer with `height` and -`height` in turn in the second half of the features, else 0."""
+
+    def __init__(self, height: float) -> None:
+        super().__init__()
+        self.height = height
+
+    def forward(self, x: Tensor) -> Tensor:
+        features = torch.arange(x.shape[-1], device=x.device)
+        lifted = torch.where(features % 2 == 0, self.height, -self.height)
+        return torch.where(features < x.shape[-1] // 2, 0.0, lifted).to(x).expand_as(x)
+
+
+def zeros(x: Tensor) -> Tensor:
+    """Return zeros: a block around it is the identity, or its norm."""
+    return torch.zeros_like(x)
+
+
+def doubling(x: Tensor) -> Tensor:
+    """Return 2 x: a plain function, not a module."""
+    return x * 2
+
+
+def steering(x: Tensor, *others: Tensor, **options: Any) -> Tensor:
+    """Do what Steering does, as a plain function with starred parameters."""
+    return Steering()(x, *others, **options)
+
+
+def itself(x: Tensor) -> Tensor:
+    """Return the very tensor that came in, as nn.Identity does."""
+    return x
+
+
+PARTS: dict[str, Callable[..., Any]] = {
+    "mixing": Mixing,
+    "gating": Gating,
+    "steering": Steering,
+    "moody": Moody,
+    "lifting": Lifting,
+    "identity": nn.Identity,
+    "zeros": lambda: zeros,
+    "doubling": lambda: doubling,
+    "steering function": lambda: steering,
+    "itself": lambda: itself,
+}
+
+
+def make(part: Part) -> Any:
+    """Build the sublayer a case asks for; always a fresh one."""
+    return PARTS[part.name](**part.options)

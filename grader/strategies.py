@@ -1,0 +1,166 @@
+"""Turn the small integers of a recipe into tensors, masks and weights.
+
+Everything comes from a `torch.Generator`, so a recipe always builds the same
+case, whatever torch's global seed is. Values are rounded to one decimal: a
+person can check the smallest counterexample by hand. torch is imported inside
+the functions, so that specs can be read without it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from grader.model import Case, Recipe, Role, Shape
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def integer(recipe: Recipe, name: str, default: int) -> int:
+    """Read a whole number from a recipe."""
+    return int(recipe.get(name, default))
+
+
+def word(recipe: Recipe, name: str, default: str) -> str:
+    """Read a word from a recipe."""
+    return str(recipe.get(name, default))
+
+
+def numbers(seed: int, name: str, *shape: int, scale: float = 1.0, step: float = 0.1) -> Tensor:
+    """Draw normal float64 values for the tensor called `name`, rounded to `step`.
+
+    Each name has a stream of its own, so that a longer sequence or another
+    head leaves the other tensors alone.
+    """
+    import torch
+
+    generator = torch.Generator().manual_seed(seed * 7919 + zlib.crc32(name.encode()))
+    drawn = torch.randn(*shape, generator=generator, dtype=torch.float64) * scale
+    return torch.round(drawn / step) * step
+
+
+def linear_weights(seed: int, name: str, shape: Shape, *, scale: float = 1.0) -> dict[str, Tensor]:
+    """Draw weight and bias of a Linear layer (out, in), large enough for peaky attention.
+
+    A row has a standard deviation of about `scale` over inputs of unit variance.
+    """
+    out_features, in_features = shape
+    return {
+        f"{name}.weight": numbers(
+            seed,
+            f"{name}.weight",
+            out_features,
+            in_features,
+            scale=max(0.2, scale / in_features**0.5),
+        ),
+        f"{name}.bias": numbers(seed, f"{name}.bias", out_features, scale=0.5),
+    }
+
+
+def attention_weights(
+    seed: int, d_model: int, prefix: str = "", *, scale: float = 1.5
+) -> dict[str, Tensor]:
+    """Draw the four projections of an attention layer, each Linear(D, D)."""
+    weights: dict[str, Tensor] = {}
+    for layer in ("q_proj", "k_proj", "v_proj", "out_proj"):
+        weights |= linear_weights(seed, prefix + layer, (d_model, d_model), scale=scale)
+    return weights
+
+
+def norm_weights(seed: int, name: str, d_model: int) -> dict[str, Tensor]:
+    """Draw gain and shift of a LayerNorm, both far from their defaults 1 and 0.
+
+    With the defaults, a norm that is shared, made anew in forward, or lacks
+    its affine part cannot be told from a right one.
+    """
+    import torch
+
+    gain = 1.0 + 0.3 * numbers(seed, f"{name}.weight", d_model)
+    return {
+        f"{name}.weight": torch.round(gain.clamp(0.3, 2.0) * 10) / 10,
+        f"{name}.bias": numbers(seed, f"{name}.bias", d_model, scale=0.5),
+    }
+
+
+def attention_roles(prefix: str = "", owner: str = "") -> tuple[Role, ...]:
+    """Name the four projections of an attention layer."""
+    return tuple(
+        Role(prefix + layer, part, owner)  # type: ignore[arg-type]
+        for layer, part in (
+            ("q_proj", "query"),
+            ("k_proj", "key"),
+            ("v_proj", "value"),
+            ("out_proj", "output"),
+        )
+    )
+
+
+def causal(length: int) -> Tensor:
+    """Return the (L, L) mask that lets a token see itself and what came before it."""
+    import torch
+
+    return torch.ones(length, length, dtype=torch.bool).tril()
+
+
+def window(length: int, width: int = 2) -> Tensor:
+    """Return a causal (L, L) mask under which a token sees itself and `width` - 1 before it."""
+    import torch
+
+    return torch.ones(length, length, dtype=torch.bool).tril().triu(1 - width)
+
+
+def padding(seed: int, batch: int, length: int, *, side: str = "right") -> Tensor:
+    """Return a (B, L) mask whose rows keep different numbers of real tokens, at least one.
+
+    `side` says where the padding stands: "right", "left", or "holes" anywhere.
+    With "right", the first token is always real, so that no query of a causal
+    mask is left without a key.
+    """
+    import torch
+
+    generator = torch.Generator().manual_seed(seed * 7919 + 17)
+    start = int(torch.randint(0, max(1, length), (1,), generator=generator))
+    rows: list[Tensor] = []
+    for row in range(batch):
+        kept = length - (start + row) % max(1, length)
+        real = torch.arange(length) < kept
+        if side == "left":
+            real = real.flip(0)
+        elif side == "holes":
+            real = real[torch.randperm(length, generator=generator)]
+        rows.append(real)
+    return torch.stack(rows)
+
+
+def with_tokens_changed(
+    case: Case, name: str, where: Tensor, compared: Tensor | None = None
+) -> Case:
+    """Return the case with other values in the tokens of input `name` where `where` (B, L) is True.
+
+    `compared` (B, L) says at which positions the output must not notice; it
+    adds to what the case compares anyway.
+    """
+    tokens = case.inputs[name]
+    other = numbers(98, f"other {name}", *tokens.shape)
+    changed = tokens.where(~where[:, :, None], other)
+    kept = case.compared
+    if compared is not None:
+        kept = compared[:, :, None] if kept is None else kept & compared[:, :, None]
+    return replace(case, inputs={**case.inputs, name: changed}, compared=kept)
+
+
+def with_last_token_changed(case: Case) -> Case:
+    """Change the last token of x; what came before it must not notice."""
+    import torch
+
+    batch, length, _ = case.inputs["x"].shape
+    last = torch.zeros(batch, length, dtype=torch.bool)
+    last[:, -1] = True
+    return with_tokens_changed(case, "x", last, ~last)
+
+
+def with_padding_changed(case: Case) -> Case:
+    """Change every padded token of x; no real token must notice."""
+    return with_tokens_changed(case, "x", ~case.inputs["pad_mask"])
