@@ -1,0 +1,1 @@
+"""Run cases, compare outcomes, judge checks and name bugs."""

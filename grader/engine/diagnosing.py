@@ -1,0 +1,406 @@
+"""Name the known bugs that an answer behaves like.
+
+The answer's outcomes on the whole probe bank are compared with those of the
+solution with one bug planted, then two, then three. Whole bank, not the shrunk
+case: at L = 2 a mask that starts one step late and a mask never applied look
+the same.
+
+Sets of bugs are grown, not enumerated: a bug that alone does what the answer
+does on some probes (those where the others do not show) is kept, and others are
+added to it. Work is bounded by counting runs, never by a clock: the same answer
+always gets the same diagnosis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from grader.engine.bench import Bench, LocalAnswer, Reference, solution_namespace
+from grader.engine.checking import OBSERVE
+from grader.engine.comparing import same_behaviour, same_message
+from grader.engine.execution import execute
+from grader.engine.mutants import Mutants, Store
+from grader.errors import GraderError, NotLoadable, PatchError
+from grader.model import Bug, Case, Edit, Kata, NamedBug, Outcome
+
+MOST_BUGS = 3
+# Sets of bugs are judged on about this many probes where the answer is wrong first,
+SAMPLE = 8
+# and this many of the best are grown further.
+WIDTH = 8
+# How many runs of mutants each stage may ask for: single bugs, sets of two, of
+# three, and last all pairs, for bugs of which each shows on every probe.
+SINGLE_CALLS, PAIR_CALLS, TRIPLE_CALLS, ALL_PAIRS_CALLS = 2500, 1500, 1500, 500
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A set of bugs, by their numbers in the kata, and for each the edits that plant it."""
+
+    bugs: tuple[int, ...]
+    parts: tuple[tuple[Edit, ...], ...]
+
+    def with_(self, other: Suspect) -> Suspect:
+        return Suspect((*self.bugs, *other.bugs), (*self.parts, *other.parts))
+
+
+Scored = tuple[Suspect, frozenset[int]]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One probe: the case as both sides got it, what the answer and the solution did."""
+
+    case: Case
+    got: Outcome
+    expected: Outcome
+    key: Hashable
+
+    @property
+    def differs(self) -> bool:
+        return not same_behaviour(self.case, self.got, self.expected)
+
+
+def gather(bench: Bench, cases: Sequence[Case]) -> list[Evidence]:
+    """Return what is known on each case, in the order given, without repeats."""
+    unique = list({id(case): case for case in cases}.values())
+    found: list[Evidence] = []
+    for case in unique:
+        expected = bench.expected(case)
+        if not expected.inconclusive:
+            prepared = replace(bench.prepared(case), assignment=0)
+            key = (bench.key_of(case), prepared.absent)
+            found.append(Evidence(prepared, bench.got(case), expected.outcome, key))
+    return found
+
+
+class Diagnosis:
+    """The search for the smallest set of bugs that explains the evidence."""
+
+    def __init__(self, kata: Kata, store: Store, evidence: Sequence[Evidence]) -> None:
+        self.kata = kata
+        self.evidence = list(evidence)
+        self.mutants = Mutants(store, [e.case for e in evidence], [e.key for e in evidence])
+        differing = [i for i, e in enumerate(self.evidence) if e.differs]
+        # Values tell more than exceptions do, so probes that return come first.
+        differing.sort(key=lambda i: self.evidence[i].got.status != "returned")
+        self.differing = differing
+        self.agreeing = [i for i in range(len(self.evidence)) if i not in set(differing)]
+        self.singles = [
+            Suspect((index,), (edits,))
+            for index, bug in enumerate(kata.bugs)
+            for edits in bug.variants
+        ]
+        self.known: frozenset[str] = frozenset()
+
+    def run(self, known: Collection[str] = ()) -> tuple[NamedBug, ...]:
+        """Return the bugs of the smallest exact explanation, else the best partial one.
+
+        Of explanations that no probe tells apart, one with bugs already
+        `known` from another target of the same file is preferred.
+        """
+        self.known = frozenset(known)
+        if not self.differing:
+            return ()
+        exact = [suspect for suspect in self.singles if self.explains(suspect)]
+        if not exact:
+            exact = self.grown()
+        return self.named(exact) if exact else self.partial()
+
+    # --- one suspect ---------------------------------------------------------
+
+    def agrees(self, suspect: Suspect, index: int) -> bool:
+        """Tell whether a suspect does on a probe what the answer does."""
+        outcome = self.mutants.outcome(suspect.parts, index)
+        evidence = self.evidence[index]
+        return outcome is not None and same_behaviour(evidence.case, outcome, evidence.got)
+
+    def visible(self, suspect: Suspect, index: int) -> bool:
+        """Tell whether a suspect does on a probe something else than the solution."""
+        if self.mutants.inert(suspect.parts, index):
+            return False
+        outcome = self.mutants.outcome(suspect.parts, index)
+        evidence = self.evidence[index]
+        return outcome is not None and not same_behaviour(evidence.case, outcome, evidence.expected)
+
+    def explains(self, suspect: Suspect) -> bool:
+        """Tell whether a suspect does what the answer does, on every probe.
+
+        A set of bugs that seems to is run as a whole: one edit may have led to
+        a line that the solution never reached.
+        """
+        every = (*self.differing, *self.agreeing)
+        if not all(self.agrees(suspect, index) for index in every):
+            return False
+        for index in every:
+            outcome = self.mutants.certain(suspect.parts, index)
+            evidence = self.evidence[index]
+            if outcome is None or not same_behaviour(evidence.case, outcome, evidence.got):
+                return False
+        return True
+
+    # --- sets of bugs --------------------------------------------------------
+
+    def grown(self) -> list[Suspect]:
+        """Return the smallest sets of two or three bugs that explain the evidence."""
+        budget = self.mutants.calls + SINGLE_CALLS
+        likely = [
+            s
+            for s in self.singles
+            if self.mutants.calls < budget and any(self.visible(s, i) for i in self.differing)
+        ]
+        sample = self.sample()
+        front, sample = self.best([(s, self.hits(s, sample)) for s in likely], sample)
+        for calls in (PAIR_CALLS, TRIPLE_CALLS):
+            budget = self.mutants.calls + calls
+            found: list[Scored] = []
+            # Where no bug is seen alone on any probe, there is nothing to grow from.
+            parents = front or [(None, frozenset[int]())]
+            for parent, known in parents:
+                children = (
+                    self.pairs_that_hit(likely, sample, budget)
+                    if parent is None
+                    else self.children(parent, known, likely, sample, budget)
+                )
+                found += children
+                exact = [s for s, hits in children if len(hits) == len(sample) and self.explains(s)]
+                if exact:
+                    return exact
+            front, sample = self.best(found, sample)
+        budget = self.mutants.calls + ALL_PAIRS_CALLS
+        return [suspect for suspect in self.pairs(likely, budget) if self.explains(suspect)]
+
+    def sample(self) -> list[int]:
+        """Return differing probes: one of each kind, then more spread over the bank."""
+        kinds: dict[object, int] = {}
+        for index in self.differing:
+            got, case = self.evidence[index].got, self.evidence[index].case
+            kind = (got.status, bool(got.changed), case.observe, case.train, case.target)
+            kinds.setdefault(kind, index)
+        chosen = list(kinds.values())
+        rest = [i for i in self.differing if i not in set(chosen)]
+        step = max(1.0, len(rest) / max(1, SAMPLE - len(chosen)))
+        chosen += [rest[int(k * step)] for k in range(len(rest)) if int(k * step) < len(rest)]
+        return list(dict.fromkeys(chosen))[:SAMPLE]
+
+    def hits(self, suspect: Suspect, sample: Sequence[int]) -> frozenset[int]:
+        return frozenset(i for i in sample if self.agrees(suspect, i))
+
+    def best(self, found: Sequence[Scored], sample: list[int]) -> tuple[list[Scored], list[int]]:
+        """Return the sets that explain most of the sample, and the sample for the next round.
+
+        A set that explains the whole sample and is still wrong adds probes
+        that say so. Sets of the same bugs that explain the same probes count once.
+        """
+        for suspect, hits in found:
+            if len(hits) == len(sample):
+                every = (*self.differing, *self.agreeing)
+                missed = [i for i in every if i not in hits and not self.agrees(suspect, i)]
+                sample = [*sample, *missed[:2]]
+                break
+        kept: dict[tuple[frozenset[int], tuple[int, ...]], Scored] = {}
+        for suspect, hits in sorted((f for f in found if f[1]), key=lambda f: -len(f[1])):
+            kept.setdefault((hits, suspect.bugs), (suspect, hits))
+        front = list(kept.values())[:WIDTH]
+        return [(suspect, self.hits(suspect, sample)) for suspect, _ in front], sample
+
+    def children(
+        self,
+        parent: Suspect,
+        known: frozenset[int],
+        likely: Sequence[Suspect],
+        sample: Sequence[int],
+        budget: int,
+    ) -> list[Scored]:
+        """Return the sets of `parent` and one more bug that explain more than it did."""
+        found: list[Scored] = []
+        left = [index for index in sample if index not in known]
+        for single in likely:
+            if self.mutants.calls > budget:
+                break
+            # A bug that shows on none of the probes left to explain cannot help.
+            if single.bugs[0] in parent.bugs or not any(self.visible(single, i) for i in left):
+                continue
+            grown = parent.with_(single)
+            if all(self.agrees(grown, i) for i in known):
+                new = self.hits(grown, left)
+                if new:
+                    found.append((grown, known | new))
+        return found
+
+    def pairs_that_hit(
+        self, likely: Sequence[Suspect], sample: Sequence[int], budget: int
+    ) -> list[Scored]:
+        scored = [(pair, self.hits(pair, sample)) for pair in self.pairs(likely, budget)]
+        return [(pair, hits) for pair, hits in scored if hits]
+
+    def pairs(self, likely: Sequence[Suspect], budget: int) -> Iterator[Suspect]:
+        for first, second in combinations(likely, 2):
+            if self.mutants.calls > budget:
+                return
+            if first.bugs != second.bugs:
+                yield first.with_(second)
+
+    # --- what is said --------------------------------------------------------
+
+    def named(self, exact: Sequence[Suspect]) -> tuple[NamedBug, ...]:
+        """Report the first explanation, and beside each of its bugs the equal ones."""
+
+        # What is proven goes before what only raises the same class of exception.
+        def rank(suspect: Suspect) -> tuple[bool, int, list[int]]:
+            new = sum(self.kata.bugs[bug].id not in self.known for bug in suspect.bugs)
+            return not self.proven(suspect), new, sorted(suspect.bugs)
+
+        exact = sorted(exact, key=rank)
+        first = exact[0]
+        equal: dict[int, list[str]] = {bug: [] for bug in first.bugs}
+        for other in exact[1:]:
+            spare = set(other.bugs) - set(first.bugs)
+            left = set(first.bugs) - set(other.bugs)
+            if len(spare) == len(left) == 1:
+                name = self.kata.bugs[spare.pop()].id
+                names = equal[left.pop()]
+                if name not in names:
+                    names.append(name)
+        if len(first.bugs) > 1:
+            self.add_declared_equals(first, equal)
+        sure = self.proven(first)
+        count = len(self.evidence)
+        return tuple(
+            _named(self.kata.bugs[bug], sure, equal[bug], count, count)
+            for bug in sorted(first.bugs)
+        )
+
+    def add_declared_equals(self, first: Suspect, equal: Mapping[int, list[str]]) -> None:
+        """Try the bugs declared equal in the place of those found; the search may have stopped."""
+        number = {bug.id: index for index, bug in enumerate(self.kata.bugs)}
+        for place, bug in enumerate(first.bugs):
+            own = self.kata.bugs[bug].id
+            for name in [n for group in self.kata.equal if own in group for n in group]:
+                if name == own or name in equal[bug]:
+                    continue
+                for edits in self.kata.bugs[number[name]].variants:
+                    parts = (*first.parts[:place], edits, *first.parts[place + 1 :])
+                    if self.explains(Suspect((number[name],), parts)):
+                        equal[bug].append(name)
+                        break
+
+    def proven(self, suspect: Suspect) -> bool:
+        """Tell whether a full match is more than the same class of exception everywhere.
+
+        Two different slips may both end in a RuntimeError on every call. Equal
+        values prove a bug, and so do equal messages, with the sizes in them.
+        """
+        told = True
+        for index in self.differing:
+            got = self.evidence[index].got
+            outcome = self.mutants.certain(suspect.parts, index)
+            if outcome is None or got.raised is None or outcome.raised is None:
+                return True
+            told = told and same_message(got, outcome)
+        return told
+
+    def partial(self) -> tuple[NamedBug, ...]:
+        """Return the one bug that matches the answer most often where it is visible."""
+        best: tuple[float, Suspect, int, int] | None = None
+        budget = self.mutants.calls + SINGLE_CALLS
+        for suspect in self.singles:
+            if self.mutants.calls > budget:
+                break
+            if not any(self.alike(suspect, index) for index in self.differing[:4]):
+                continue
+            shown = [i for i in range(len(self.evidence)) if self.visible(suspect, i)]
+            matched = sum(self.alike(suspect, index) for index in shown)
+            wrong = [i for i in self.differing if i in set(shown)]
+            share = matched / len(shown) if shown else 0.0
+            if wrong and share > 0.5 and (best is None or share > best[0]):
+                best = (share, suspect, matched, len(shown))
+        if best is None:
+            return ()
+        _, suspect, matched, count = best
+        return (_named(self.kata.bugs[suspect.bugs[0]], False, [], matched, count),)
+
+    def alike(self, suspect: Suspect, index: int) -> bool:
+        """Tell whether a suspect agrees on a probe, and where both raise, says the same."""
+        outcome = self.mutants.outcome(suspect.parts, index)
+        return (
+            outcome is not None
+            and self.agrees(suspect, index)
+            and same_message(self.evidence[index].got, outcome)
+        )
+
+
+def _named(bug: Bug, sure: bool, equal: Sequence[str], matched: int, probes: int) -> NamedBug:
+    return NamedBug(
+        bug.id,
+        bug.says,
+        bug.ask,
+        "exact" if sure else "consistent",
+        tuple(equal),
+        matched,
+        probes,
+    )
+
+
+def bank(bench: Bench, kata: Kata, target: str = "") -> list[Case]:
+    """Return the probes of a kata, or of one of its targets: the banks of its required checks."""
+    cases: list[Case] = []
+    for check in kata.checks:
+        if target and check.target != target:
+            continue
+        if not check.required or check.watch == "loops":
+            continue
+        for recipe in check.bank:
+            observe = OBSERVE.get(check.watch, frozenset())
+            cases.append(bench.case(recipe, observe))
+            if check.vary:
+                cases.append(bench.case(recipe, frozenset(), check.vary))
+    return cases
+
+
+def indistinguishable(kata: Kata, source: str) -> tuple[tuple[str, ...], ...]:
+    """Return the groups of bug ids that behave the same on every probe of the bank.
+
+    The solution itself takes part as "": a bug in its group is invisible.
+    Bugs are equal where any variant of one is equal to any variant of another.
+    """
+    outcomes = _bank_outcomes(kata, source)
+    cases = [case for case, _ in outcomes[("", ())]]
+    groups: list[set[str]] = []
+    names = list(outcomes)
+    for (left, left_edits), (right, right_edits) in combinations(names, 2):
+        if left == right:
+            continue
+        pairs = zip(
+            cases, outcomes[(left, left_edits)], outcomes[(right, right_edits)], strict=True
+        )
+        if all(same_behaviour(case, a, b) and same_message(a, b) for case, (_, a), (_, b) in pairs):
+            touching = [g for g in groups if left in g or right in g]
+            groups = [g for g in groups if g not in touching]
+            groups.append({left, right}.union(*touching))
+    return tuple(tuple(sorted(group)) for group in groups)
+
+
+def _bank_outcomes(
+    kata: Kata, source: str
+) -> Mapping[tuple[str, tuple[Edit, ...]], list[tuple[Case, Outcome]]]:
+    bench = Bench(kata, LocalAnswer(source.encode(), "<solution>"), Reference(kata, source))
+    cases = list({id(case): case for case in bank(bench, kata)}.values())
+    found: dict[tuple[str, tuple[Edit, ...]], list[tuple[Case, Outcome]]] = {
+        ("", ()): [(case, bench.expected(case).outcome) for case in cases]
+    }
+    for bug, edits in _variants(kata):
+        try:
+            namespace = solution_namespace(source, edits)
+        except (PatchError, NotLoadable) as error:
+            raise GraderError(f"{kata.stem}: bug {bug.id}: {error}") from error
+        found[(bug.id, edits)] = [(case, execute(case, namespace)) for case in cases]
+    return found
+
+
+def _variants(kata: Kata) -> Iterator[tuple[Bug, tuple[Edit, ...]]]:
+    for bug in kata.bugs:
+        for edits in bug.variants:
+            yield bug, edits

@@ -1,0 +1,294 @@
+"""Grade one answer to one kata: from source bytes to a verdict."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from grader import catalog
+from grader.engine.bench import Answer, Bench, LocalAnswer, Reference
+from grader.engine.checking import OBSERVE, judge, unwritten
+from grader.engine.comparing import compare_returned
+from grader.engine.contract import Problem
+from grader.engine.diagnosing import Diagnosis, bank, gather
+from grader.engine.exploring import smallest_failure
+from grader.engine.mutants import Store
+from grader.engine.showing import counterexample
+from grader.errors import NotLoadable
+from grader.model import (
+    Case,
+    Check,
+    CheckResult,
+    Kata,
+    Mismatch,
+    NamedBug,
+    Recipe,
+    Status,
+    Verdict,
+)
+
+Progress = Callable[[float, str], None]
+# With a wrong answer, assignments of unnamed layers are told apart on this many probes.
+ENOUGH_PROBES = 6
+
+
+def grade(
+    kata: Kata,
+    source: bytes,
+    path: str,
+    *,
+    solution: str | None = None,
+    examples: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    store: Store | None = None,
+) -> Verdict:
+    """Grade the file `source`, which lies at `path`, as an answer to `kata`.
+
+    `solution` is the reference's source, by default the one in `solutions/`.
+    `examples` overrides how many
+    Hypothesis examples each check explores, 0 for none. `store` keeps what is
+    known of the solution's mutants from one grading to the next. The same
+    source, examples and seed always give the same verdict.
+    """
+    started = time.perf_counter()
+    try:
+        answer = LocalAnswer(source, path)
+    except NotLoadable as error:
+        result = CheckResult(
+            "file_loads", "the file can be loaded", "failed", error.message, error.line
+        )
+        return verdict(kata, "not_loadable", path, started, [result])
+    if solution is None:
+        solution = catalog.find(str(kata.number)).solution_path.read_text(encoding="utf-8")
+    store = store or Store(solution)
+    return Grading(kata, answer, store, path, examples, seed, progress).run(started)
+
+
+@dataclass
+class Grading:
+    """One grading under way."""
+
+    kata: Kata
+    answer: Answer
+    store: Store
+    path: str
+    examples: int | None
+    seed: int
+    progress: Progress | None
+    results: list[CheckResult] = field(default_factory=list[CheckResult])
+    notes: list[str] = field(default_factory=list[str])
+    failing: list[Case] = field(default_factory=list[Case])
+    starved: bool = False
+
+    def run(self, started: float) -> Verdict:
+        kata = self.kata
+        self.tell(0.0, "loading")
+        faults = {problem.target: problem for problem in self.answer.problems(kata.targets)}
+        if len(faults) == len(kata.targets):
+            return verdict(kata, "not_loadable", self.path, started, _problems(faults.values()))
+        self.bench = Bench(kata, self.answer, Reference(kata, self.store.source), self.path)
+        waiting: dict[str, CheckResult] = {}
+        for target in kata.targets:
+            if target.name in faults:
+                (waiting[target.name],) = _problems([faults[target.name]])
+            else:
+                unfinished = self.unfinished(target.name)
+                if unfinished:
+                    waiting[target.name] = unfinished
+        if len(waiting) == len(kata.targets) and not faults:
+            return verdict(kata, "not_started", self.path, started, list(waiting.values()))
+        self.results += waiting.values()
+        for target in kata.targets:
+            if target.name not in waiting:
+                self.choose_assignment(target.name)
+        self.check_all(set(waiting))
+        bugs = self.diagnose(set(waiting))
+        failed = any(r.status == "failed" for r in self.results)
+        return verdict(
+            kata,
+            ("memory" if self.starved else "failed") if failed else "passed",
+            self.path,
+            started,
+            self.results,
+            bugs,
+            list(dict.fromkeys(self.notes)),
+        )
+
+    def tell(self, share: float, title: str) -> None:
+        if self.progress is not None:
+            self.progress(share, title)
+
+    def unfinished(self, target: str) -> CheckResult | None:
+        """Return a result saying so where a target still raises the stub's NotImplementedError."""
+        case = next(iter(bank(self.bench, self.kata, target)), None)
+        got = self.bench.got(case) if case is not None else None
+        if got is None or got.raised is None or not unwritten(got):
+            return None
+        where = f" (line {got.raised.line})" if got.raised.line else ""
+        return CheckResult(
+            f"{target}_is_written",
+            f"{target} is written",
+            "failed",
+            f"{target} still raises NotImplementedError{where}",
+            got.raised.line,
+        )
+
+    def choose_assignment(self, target: str) -> None:
+        """Settle which of the learner's layers is which, where their names do not say.
+
+        Takes the first assignment that reproduces the solution on the whole
+        bank, else the one that does so on most of a few probes.
+        """
+        cases = [
+            case
+            for case in bank(self.bench, self.kata, target)
+            if not case.observe and case.init is not None
+        ]
+        if not cases or not cases[0].roles:
+            return
+        recipe = next(c.bank[0] for c in self.kata.checks if c.target == target and c.bank)
+        seen = self.bench.got(self.bench.case(recipe, OBSERVE["layers"])).observed.get("layers", {})
+        count = int(seen.get("assignments", 1))
+        self.bench.absent[target] = tuple(seen.get("absent", ()))
+        self.bench.forget(target)
+        if count < 2:
+            return
+        scores: list[int] = []
+        incomplete = False
+        for index in range(count):
+            self.read_layers(target, index)
+            if all(self.reproduces(case) for case in cases):
+                return
+            incomplete = incomplete or bool(self.bench.got(cases[0]).missing)
+            scores.append(sum(self.reproduces(case) for case in cases[:ENOUGH_PROBES]))
+        # Mutants that lack layers are read by the first guess too.
+        self.read_layers(target, 0 if incomplete else scores.index(max(scores)))
+
+    def read_layers(self, target: str, assignment: int) -> None:
+        self.bench.assignment[target] = assignment
+        self.bench.forget(target)
+
+    def reproduces(self, case: Case) -> bool:
+        got = self.bench.got(case)
+        if got.status != "returned":
+            return False
+        return not isinstance(compare_returned(case, self.bench.expected(case), got), Mismatch)
+
+    def check_all(self, waiting: set[str]) -> None:
+        status: dict[str, str] = {}
+        checks = self.kata.checks
+        for number, check in enumerate(checks):
+            self.tell(number / len(checks) * 0.8, check.title)
+            if check.target in waiting or any(status.get(name) != "passed" for name in check.after):
+                status[check.name] = "skipped"
+                if check.required:
+                    self.results.append(CheckResult(check.name, check.title, "skipped"))
+                continue
+            failure = self.failure(check)
+            status[check.name] = "passed" if failure is None else "failed"
+            if not check.required:
+                if failure is not None:
+                    self.notes.append(f"{check.title}: {failure[1].message}")
+                continue
+            self.results.append(self.result(check, failure))
+
+    def failure(self, check: Check) -> tuple[Recipe, Mismatch] | None:
+        """Return the smallest failing recipe of a check: bank first, then Hypothesis."""
+        known: tuple[Recipe, Mismatch] | None = None
+        for recipe in check.bank:
+            mismatch = self.mismatch(check, recipe)
+            if mismatch is not None:
+                known = (recipe, mismatch)
+                break
+        examples = check.examples if self.examples is None else self.examples
+        if not check.draws or not examples:
+            return known
+        found = smallest_failure(
+            check, lambda recipe: self.mismatch(check, recipe), examples, self.seed
+        )
+        return found or known
+
+    def mismatch(self, check: Check, recipe: Recipe) -> Mismatch | None:
+        finding = judge(self.bench, check, recipe)
+        if finding is not None and self.bench.got(self.case_of(check, recipe)).status == "memory":
+            self.starved = True
+        if isinstance(finding, str):
+            self.notes.append(finding)
+            return None
+        if finding is None and check.watch == "values":
+            case = self.bench.case(recipe)
+            self.notes.extend(self.bench.got(case).notes)
+        return finding
+
+    def case_of(self, check: Check, recipe: Recipe) -> Case:
+        return self.bench.case(recipe, OBSERVE.get(check.watch, frozenset()))
+
+    def result(self, check: Check, failure: tuple[Recipe, Mismatch] | None) -> CheckResult:
+        if failure is None:
+            return CheckResult(check.name, check.title, "passed")
+        recipe, mismatch = failure
+        case = self.case_of(check, recipe)
+        self.failing.append(case)
+        return CheckResult(
+            check.name,
+            check.title,
+            "failed",
+            mismatch.message,
+            mismatch.line,
+            counterexample(self.bench, case, recipe, mismatch),
+        )
+
+    def diagnose(self, waiting: set[str]) -> list[NamedBug]:
+        """Name the bugs of each target that fails a check."""
+        failed = {r.name for r in self.results if r.status == "failed"}
+        targets = {c.target for c in self.kata.checks if c.name in failed} - waiting
+        found: dict[str, NamedBug] = {}
+        for target in (t.name for t in self.kata.targets if t.name in targets):
+            self.tell(0.85, "naming the bug")
+            cases = bank(self.bench, self.kata, target)
+            cases += [case for case in self.failing if case.target == target]
+            diagnosis = Diagnosis(self.kata, self.store, gather(self.bench, cases))
+            for bug in diagnosis.run(known=found):
+                found.setdefault(bug.id, bug)
+        self.tell(1.0, "done")
+        return list(found.values())
+
+
+def _problems(faults: Sequence[Problem] | object) -> list[CheckResult]:
+    return [
+        CheckResult(
+            f"{problem.target}_is_there",
+            f"{problem.target} is there",
+            "failed",
+            problem.message,
+            problem.line,
+        )
+        for problem in faults  # type: ignore[attr-defined]
+    ]
+
+
+def verdict(
+    kata: Kata,
+    status: Status,
+    path: str,
+    started: float,
+    checks: Sequence[CheckResult] = (),
+    bugs: Sequence[NamedBug] = (),
+    notes: Sequence[str] = (),
+) -> Verdict:
+    """Put a verdict together; the score is the share of required checks that passed."""
+    passed = sum(result.status == "passed" for result in checks)
+    slug = kata.stem.split("_", 1)[1].replace("_", "-")
+    return Verdict(
+        kata=f"kata{kata.number:02d}",
+        slug=slug,
+        status=status,
+        score=round(passed / len(checks), 2) if checks and status != "not_started" else 0.0,
+        seconds=round(time.perf_counter() - started, 3),
+        path=path,
+        checks=tuple(checks),
+        bugs=tuple(bugs),
+        notes=tuple(notes),
+    )

@@ -1,0 +1,140 @@
+"""Write a failing case as the call it makes, and as Python to paste."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.engine.bench import Bench
+from grader.engine.comparing import show
+from grader.engine.execution import positional
+from grader.model import Case, Counterexample, Mismatch, Part, Recipe
+
+SMALL = 12
+
+
+def counterexample(bench: Bench, case: Case, recipe: Recipe, mismatch: Mismatch) -> Counterexample:
+    """Describe the case on which a check failed."""
+    return Counterexample(
+        called=called(case),
+        expected=mismatch.expected,
+        got=mismatch.got,
+        python=python(bench, case),
+        recipe=dict(recipe),
+        shapes=mismatch.shapes,
+    )
+
+
+def called(case: Case) -> str:
+    """Write the call in one line; small tensors in full, larger ones by their shape."""
+    arguments = [
+        name if _by_name(name, value) else _short(value) for name, value in positional(case)
+    ]
+    arguments += [
+        name if _by_name(name, value) else f"{name}={_short(value)}"
+        for name, value in case.inputs.items()
+        if value is not None
+    ]
+    call = f"({', '.join(arguments)})"
+    where = [
+        f"{name} {tuple(value.shape)}"
+        for name, value in (*positional(case), *case.inputs.items())
+        if _by_name(name, value)
+    ]
+    options = ", ".join(f"{name}={_option(value)}" for name, value in (case.init or {}).items())
+    head = case.target if case.init is None else f"{case.target}({options})"
+    extra = [", ".join(where)] if where else []
+    extra += ["train mode"] if case.train else []
+    extra += [case.dtype] if case.dtype != "float64" else []
+    return head + call + (f"   with {'; '.join(extra)}" if extra else "")
+
+
+def _by_name(name: str, value: Any) -> bool:
+    """Tell whether an input is shown by its name and shape alone."""
+    return name in ("x", "memory") and isinstance(value, Tensor)
+
+
+def _short(value: Any) -> str:
+    if not isinstance(value, Tensor):
+        return _option(value)
+    if value.numel() <= SMALL:
+        return show(value)
+    return f"<{str(value.dtype).removeprefix('torch.')} {tuple(value.shape)}>"
+
+
+def _option(value: Any) -> str:
+    if isinstance(value, Part):
+        options = ", ".join(f"{name}={item!r}" for name, item in value.options.items())
+        return f"{value.name}({options})"
+    return repr(value)
+
+
+def python(bench: Bench, case: Case) -> str:
+    """Write a script that makes the failing call on the learner's own file.
+
+    The weights are those of the learner's module after ours were copied in, so
+    the script needs nothing of the grader but the sublayers it hands over.
+    """
+    home = f"katas/{bench.kata.stem}.py"
+    if bench.path.replace("\\", "/").endswith(home):
+        where = f"from katas.{bench.kata.stem} import {case.target}"
+    else:
+        where = f"{case.target} = runpy.run_path({bench.path!r})[{case.target!r}]"
+    lines = ["import torch", where, ""]
+    if where.startswith(case.target):
+        lines.insert(0, "import runpy\n")
+    if any(isinstance(value, Part) for value in (case.init or {}).values()):
+        lines[1:1] = ["from grader.model import Part", "from grader.parts import make"]
+    if case.dtype == "float64":
+        lines.append("torch.set_default_dtype(torch.float64)")
+    arguments = [_code(value, case.dtype) for value in case.args]
+    arguments += [f"{name}={_code(value, case.dtype)}" for name, value in case.inputs.items()]
+    callee = case.target
+    if case.init is not None:
+        options = ", ".join(f"{n}={_made(v)}" for n, v in case.init.items())
+        lines.append(f"layer = {case.target}({options})")
+        lines += _weights(bench, case)
+        if case.dtype in ("float16", "bfloat16"):
+            lines.append(f"layer.to(torch.{case.dtype})")
+        lines.append("layer.train()" if case.train else "layer.eval()")
+        callee = "layer"
+    lines.append(f"print({callee}({', '.join(arguments)}))")
+    return "\n".join(lines) + "\n"
+
+
+def _weights(bench: Bench, case: Case) -> list[str]:
+    state: Mapping[str, Tensor] = bench.state(case)
+    if not state:
+        return []
+    lines = ["layer.load_state_dict({"]
+    lines += [f"    {name!r}: {_code(value, case.dtype)}," for name, value in state.items()]
+    return [*lines, "}, strict=False)"]
+
+
+def _made(value: Any) -> str:
+    return f"make({value!r})" if isinstance(value, Part) else repr(value)
+
+
+def _code(value: Any, dtype: str) -> str:
+    if isinstance(value, torch.device):
+        return f"torch.device({str(value)!r})"
+    if not isinstance(value, Tensor):
+        return repr(value)
+    tail = f", dtype=torch.{dtype}" if value.is_floating_point() and dtype != "float64" else ""
+    if value.dtype == torch.bool:
+        if value.numel() == 0:
+            tail = ", dtype=torch.bool"
+        return f"torch.tensor({value.tolist()}{tail})"
+    return f"torch.tensor({_rounded(value.tolist())}{tail})"
+
+
+def _rounded(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(_rounded(item) for item in value) + "]"
+    if isinstance(value, float):
+        text = repr(round(value, 6))
+        return f"float({text!r})" if text in ("inf", "-inf", "nan") else text
+    return repr(value)
