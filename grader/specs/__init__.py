@@ -1,0 +1,1 @@
+"""One module for each kata: its cases, checks, known bugs, hints and questions."""

@@ -1,0 +1,403 @@
+"""kata3: cases, checks and known bugs of multi-head self-attention."""
+
+from __future__ import annotations
+
+from grader.mistakes.lines import Head, Mask
+from grader.mistakes.masking import (
+    dead_mask_mistakes,
+    key_mask_mistakes,
+    misread_mask_mistakes,
+    weak_mask_mistakes,
+)
+from grader.mistakes.projecting import layer_mistakes
+from grader.mistakes.scoring import product_mistakes, scale_mistakes, softmax_mistakes
+from grader.mistakes.splitting import split_mistakes
+from grader.model import Case, Check, Kata, Question, Recipe, Target
+from grader.patching import bug
+from grader.strategies import (
+    attention_roles,
+    attention_weights,
+    causal,
+    integer,
+    numbers,
+    padding,
+    window,
+    with_last_token_changed,
+    with_padding_changed,
+    word,
+)
+
+NAME = "MultiHeadSelfAttention"
+
+# Which masks a word stands for: the kind of causal mask, the side of the padding.
+# Every real token sees itself under each of them.
+MASKS = {
+    "none": ("", ""),
+    "causal": ("causal", ""),
+    "window": ("window", ""),
+    "pad": ("", "right"),
+    "left": ("", "left"),
+    "holes": ("", "holes"),
+    "both": ("causal", "right"),
+    "both_left": ("causal", "left"),
+    "both_window": ("window", "right"),
+}
+
+
+def build(recipe: Recipe) -> Case:
+    """Build one call: x (B, L, D) with D = heads * head_dim, and the masks asked for."""
+    batch, length = integer(recipe, "batch", 2), integer(recipe, "length", 5)
+    heads, head_dim = integer(recipe, "heads", 2), integer(recipe, "head_dim", 6)
+    seed, times = integer(recipe, "seed", 1), integer(recipe, "times", 1)
+    d_model = integer(recipe, "d_model", heads * head_dim)
+    # Weights (B, L, L) returned beside the output (B, L, D) are told apart by their shape.
+    length += length == d_model
+    seen, side = MASKS[word(recipe, "mask", "none")]
+    masks = {"causal": causal, "window": window}
+    pad_mask = padding(seed, batch, length, side=side) if side else None
+    return Case(
+        target=NAME,
+        init={"d_model": d_model, "num_heads": heads},
+        inputs={
+            "x": numbers(seed, "x", batch, length, d_model) * times,
+            "causal_mask": masks[seen](length) if seen else None,
+            "pad_mask": pad_mask,
+        },
+        weights=attention_weights(seed, d_model),
+        roles=attention_roles(),
+        returns=((batch, length, d_model),),
+        dtype=word(recipe, "dtype", "float64"),
+        # Where scores run into the thousands, float32 arithmetic inside may be
+        # off by more than usual; such cases look for NaN.
+        tolerance=1e-2 if times > 10 else 1e-9,
+        compared=None if pad_mask is None else pad_mask[:, :, None],
+        banned=frozenset({"scaled_dot_product_attention", "MultiheadAttention", "Transformer"}),
+    )
+
+
+SIZES = {"batch": (1, 3), "length": (1, 5), "heads": (1, 3), "head_dim": (1, 4), "seed": (0, 999)}
+SEVERAL = {**SIZES, "length": (2, 5)}
+
+CHECKS = (
+    Check(
+        "layers_are_found",
+        "the layer holds four projections of the right size",
+        NAME,
+        "layers",
+        bank=({},),
+    ),
+    Check(
+        "values_match",
+        "without masks, the output is the attention's",
+        NAME,
+        "values",
+        bank=(
+            {},
+            {"heads": 3, "seed": 2},
+            {"batch": 3, "length": 7, "heads": 3, "head_dim": 5, "seed": 3},
+            {"heads": 1, "seed": 4},
+            {"length": 1, "batch": 3, "seed": 5},
+            {"batch": 1, "seed": 6},
+            {"batch": 1, "length": 1, "seed": 7},
+            {"length": 4, "batch": 4, "heads": 4, "seed": 8},
+        ),
+        draws=SIZES,
+        examples=100,
+    ),
+    Check(
+        "future_does_not_leak",
+        "a token cannot see the future",
+        NAME,
+        "unchanged",
+        vary=with_last_token_changed,
+        bank=({"mask": "causal", "seed": 11}, {"mask": "both", "batch": 3, "seed": 12}),
+        draws={**SEVERAL, "mask": ["causal", "both"]},
+        examples=25,
+    ),
+    Check(
+        "padding_is_ignored",
+        "no token sees padding",
+        NAME,
+        "unchanged",
+        vary=with_padding_changed,
+        bank=({"mask": "pad", "batch": 3, "seed": 13}, {"mask": "both", "batch": 3, "seed": 14}),
+        draws={**SEVERAL, "mask": ["pad", "left", "holes"]},
+        examples=25,
+    ),
+    Check(
+        "masks_are_applied",
+        "with masks, every token sees exactly what it may",
+        NAME,
+        "values",
+        bank=(
+            {"mask": "causal", "seed": 21},
+            {"mask": "causal", "length": 4, "heads": 4, "seed": 22},
+            {"mask": "pad", "batch": 3, "seed": 23},
+            {"mask": "pad", "batch": 5, "heads": 3, "seed": 24},
+            {"mask": "left", "batch": 3, "seed": 25},
+            {"mask": "holes", "batch": 3, "length": 7, "seed": 26},
+            {"mask": "both", "batch": 3, "heads": 3, "seed": 27},
+            {"mask": "both", "batch": 1, "length": 1, "seed": 28},
+            {"mask": "both", "batch": 5, "heads": 5, "head_dim": 2, "seed": 29},
+            {"mask": "both_left", "batch": 3, "seed": 30},
+            {"mask": "both_window", "batch": 3, "seed": 31},
+            # Not so large that hidden weights of a renormalised softmax underflow.
+            {"mask": "both", "batch": 3, "times": 3, "seed": 32},
+        ),
+        draws={**SIZES, "mask": [word for word in MASKS if word != "none"]},
+        examples=40,
+        after=("values_match",),
+    ),
+    Check(
+        "large_inputs_stay_finite",
+        "large inputs give finite, right values",
+        NAME,
+        "values",
+        bank=({"times": 60, "seed": 33},),
+        after=("values_match",),
+    ),
+    Check(
+        "gradients_match",
+        "gradients reach every input and weight",
+        NAME,
+        "gradients",
+        bank=(
+            {"seed": 41},
+            {"mask": "both", "batch": 3, "heads": 3, "seed": 42},
+        ),
+        draws={**SIZES, "mask": ["none", "both"]},
+        examples=20,
+        after=("values_match", "masks_are_applied"),
+    ),
+    Check(
+        "inputs_are_kept",
+        "the input and the masks are not changed in place",
+        NAME,
+        "inputs_kept",
+        bank=({"mask": "both", "seed": 51}, {"mask": "both", "batch": 1, "heads": 1, "seed": 52}),
+    ),
+    Check(
+        "repeats",
+        "a second call returns the same",
+        NAME,
+        "repeats",
+        bank=({"mask": "both", "seed": 53},),
+    ),
+    Check(
+        "works_in_float32",
+        "float32, as people run it, gives the same",
+        NAME,
+        "values",
+        bank=({"dtype": "float32", "mask": "both", "batch": 3, "seed": 54},),
+        after=("values_match",),
+    ),
+    Check(
+        "runs_on_any_device",
+        "everything follows the input to a GPU",
+        NAME,
+        "device",
+        bank=({"mask": "both", "seed": 55},),
+        after=("masks_are_applied",),
+    ),
+    Check(
+        "refuses_uneven_heads",
+        "a d_model that the heads cannot share raises an exception",
+        NAME,
+        "raises",
+        bank=({"d_model": 10, "heads": 3, "seed": 56}, {"d_model": 7, "heads": 2, "seed": 57}),
+    ),
+    Check(
+        "written_by_hand",
+        "the attention is written out, not called",
+        NAME,
+        "banned",
+        bank=({"mask": "both", "seed": 58},),
+    ),
+    Check(
+        "half_precision",
+        "does not work in half precision (autocast, GPU inference)",
+        NAME,
+        "half",
+        bank=({"dtype": "float16", "mask": "both", "seed": 59},),
+        required=False,
+        after=("masks_are_applied",),
+    ),
+    Check(
+        "no_loop_over_heads",
+        "a Python loop over the heads; one batched product does them all",
+        NAME,
+        "loops",
+        bank=({"grow": "heads", "heads": 1, "mask": "both", "seed": 60},),
+        required=False,
+        after=("values_match",),
+    ),
+    Check(
+        "no_loop_over_batch",
+        "a Python loop over the batch; one batched product does it all",
+        NAME,
+        "loops",
+        bank=({"grow": "batch", "batch": 1, "mask": "both", "seed": 61},),
+        required=False,
+        after=("values_match",),
+    ),
+    Check(
+        "no_loop_over_tokens",
+        "a Python loop over the tokens; one batched product does them all",
+        NAME,
+        "loops",
+        bank=({"grow": "length", "length": 1, "mask": "both", "seed": 62},),
+        required=False,
+        after=("values_match",),
+    ),
+)
+
+CAUSAL = Mask("causal_mask", "causal_mask")
+PAD = Mask("pad_mask", "pad_mask[:, None, None, :]")
+MASKED = (CAUSAL, PAD)
+QUERY, KEY, VALUE = Head("q"), Head("k"), Head("v")
+HEADS = (QUERY, KEY, VALUE)
+
+BUGS = (
+    *weak_mask_mistakes(MASKED),
+    *dead_mask_mistakes(MASKED),
+    *misread_mask_mistakes(MASKED),
+    *scale_mistakes(),
+    *split_mistakes(HEADS),
+    *softmax_mistakes(MASKED),
+    *key_mask_mistakes(PAD, MASKED),
+    bug(
+        "mask-transposed",
+        (CAUSAL.fill, CAUSAL.fill.replace("causal_mask", "causal_mask.T")),
+        says="the causal mask is applied transposed, so a token sees itself and the future "
+        "instead of the past",
+        ask="Which axis of causal_mask counts queries, and which axis of the scores does?",
+    ),
+    *product_mistakes(),
+    *layer_mistakes(HEADS),
+    bug(
+        "key-from-projected-query",
+        variants=[
+            [(KEY.split, "k = q")],
+            [(KEY.projected, "k = self.k_proj(q)")],
+        ],
+        says="the key is made from the projected query instead of from x",
+        ask="Which tensor does the line that makes your key read?",
+    ),
+    bug(
+        "value-from-projected-query",
+        variants=[
+            [(VALUE.split, "v = q")],
+            [(VALUE.projected, "v = self.v_proj(q)")],
+        ],
+        says="the value is made from the projected query instead of from x",
+        ask="Which tensor does the line that makes your value read?",
+    ),
+)
+
+EQUAL = (
+    ("mask-multiplied", "mask-fill-zero", "mask-fill-1e-9"),
+    (
+        "mask-ignored",
+        "mask-result-discarded",
+        "mask-times-minus-1e-9",
+        "mask-bool-tensor-filled",
+        "mask-on-query-rows",  # with -1e9: an even shift of a real row, and padded rows are free
+    ),
+    ("value-uses-k-proj", "value-is-key"),
+    ("key-uses-q-proj", "key-from-projected-query"),
+)
+
+HINTS = (
+    "Every head runs the same single-head attention on its own d = D / H features. Nothing of "
+    "one head reaches another until the output projection.",
+    "Three places decide: how features become heads, which axis softmax runs over, and how heads "
+    "become features again. Print the shape after each of them before you look at values.",
+    "Follow x of shape (2, 5, 12) with 3 heads: projected (2, 5, 12), heads apart (2, 5, 3, 4), "
+    "heads moved before the tokens (2, 3, 5, 4), scores (2, 3, 5, 5), context (2, 3, 5, 4), back "
+    "behind the tokens (2, 5, 3, 4), output (2, 5, 12).",
+    "Both masks must broadcast to (B, H, L, L), rows being queries and columns keys: causal_mask "
+    "(L, L) lines up as it is; pad_mask (B, L) speaks of keys and lacks two axes between its own.",
+    "view gives every head its features only while they are the last axis; a transpose then moves "
+    "the heads. On the way back undo the transpose first, and merge afterwards. Hidden scores need "
+    "a value whose exponential is 0, written before softmax.",
+)
+
+QUESTIONS = (
+    Question(
+        "What do several heads buy over a single head of the full size?",
+        (
+            "each head has its own pattern of attention, so one token can look at several places",
+            "one softmax gives one average; several give several, mixed by the output projection",
+            "parameters and operations stay about the same, as each head is smaller",
+        ),
+    ),
+    Question(
+        "Why are the scores divided by sqrt(d), and why d of one head instead of D?",
+        (
+            "a dot product of d independent terms of variance 1 has variance d",
+            "without the scale softmax saturates and its gradient vanishes",
+            "a score of one head sums over the d features of that head only",
+            "the deviation grows like sqrt(d), so dividing by d would make the weights too even",
+        ),
+    ),
+    Question(
+        "What is the output projection for? What changes without it?",
+        (
+            "it mixes the heads; without it, output features [h·d, (h+1)·d) come from head h alone",
+            "it lets the layer choose how much of each head to write into the residual stream",
+            "each head's value and output matrices multiply into one map of low rank",
+        ),
+    ),
+    Question(
+        "How do time and memory grow with the length L, and how do people get around it?",
+        (
+            "L² · D operations for scores and averages, L · D² for the projections",
+            "H · L² numbers of scores if they are stored",
+            "fused kernels (FlashAttention) never store the scores; the time stays quadratic",
+            "sparse, windowed or linear attention change the result to save time",
+        ),
+    ),
+    Question(
+        "Why must hidden scores become -inf rather than 0? What of -1e9 or finfo.min?",
+        (
+            "exp(0) = 1, so a score of 0 still takes weight; exp(-inf) is exactly 0",
+            "a row with no visible key gives NaN with -inf, an even average with -1e9",
+            "-1e9 does not fit in float16; torch.finfo(dtype).min always fits",
+            "two fills of finfo.min added together overflow to -inf",
+        ),
+    ),
+    Question(
+        "A unit test shows the output's shape is right. Which bugs can it not see?",
+        (
+            "view without the transpose, which mixes tokens and heads and keeps the shape",
+            "softmax over a wrong axis, since scores are square in self-attention",
+            "a mask that leaks, a wrong scale, swapped key and value",
+            "change the last token and look whether earlier outputs move: that shows a leak",
+        ),
+    ),
+    Question(
+        "How would you cache keys and values to generate one token after another?",
+        (
+            "keep k and v of past tokens, and compute q, k, v for the new token only",
+            "append along the token axis; the one query attends to all cached keys, so no causal "
+            "mask is needed for it",
+            "memory of 2 · L · D numbers per layer and sequence; grouped or multi-query attention "
+            "shrinks it by sharing keys and values among heads",
+        ),
+    ),
+)
+
+KATA = Kata(
+    number=3,
+    stem="kata03_multi_head_self_attention",
+    title="Multi-head self-attention",
+    minutes=12,
+    cap_minutes=20,
+    targets=(Target(NAME, "module", ("d_model", "num_heads"), ("x", "causal_mask", "pad_mask")),),
+    build=build,
+    checks=CHECKS,
+    bugs=BUGS,
+    equal=EQUAL,
+    hints=HINTS,
+    questions=QUESTIONS,
+)

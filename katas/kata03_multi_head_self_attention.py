@@ -1,0 +1,76 @@
+"""kata3 · Multi-head self-attention.
+
+Split the model dimension over H heads, let each head attend on its own, and
+mix the heads again with a last projection.
+
+Shapes: B batch, L tokens, D = d_model, H = num_heads, d = D / H.
+
+    x            (B, L, D)
+    causal_mask  (L, L) bool     True = this query may attend to that key
+    pad_mask     (B, L) bool     True = a real token, False = padding
+    output       (B, L, D)
+
+Masks say True where attention is allowed, as in
+`torch.nn.functional.scaled_dot_product_attention`. `nn.MultiheadAttention`
+means the opposite. Either mask may be None; with both, a key is visible only
+if both allow it. Outputs at padded positions are free, but must be finite.
+
+Example: with x (2, 5, 12) and 3 heads, q, k and v are (2, 3, 5, 4) once split,
+the scores are (2, 3, 5, 5), and each of their rows is divided by sqrt(4).
+
+Head h owns the features [h * d, (h + 1) * d) of q, k and v. Dtype and device
+follow the input, and no input is ever changed in place. Free: whether the
+projections have a bias, and dropout on the weights.
+Not allowed: `F.scaled_dot_product_attention`, `nn.MultiheadAttention`.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+class MultiHeadSelfAttention(nn.Module):
+    """Self-attention with several heads.
+
+    Args:
+        d_model: size D of each token; must be divisible by `num_heads`.
+        num_heads: number of heads H.
+
+    Raises:
+        ValueError: if `d_model` is not divisible by `num_heads`.
+    """
+
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        # TODO 1: refuse a d_model that the heads cannot share equally
+        # TODO 2: remember the number of heads H and the size d of each
+        # TODO 3: four projections, each Linear(D, D): query, key, value, output
+        raise NotImplementedError
+
+    def forward(
+        self,
+        x: Tensor,
+        causal_mask: Tensor | None = None,
+        pad_mask: Tensor | None = None,
+    ) -> Tensor:
+        """Attend from every token to every visible token.
+
+        Args:
+            x: (B, L, D)
+            causal_mask: (L, L) bool, True where the query may attend, or None
+            pad_mask: (B, L) bool, True at real tokens, or None
+
+        Returns:
+            (B, L, D)
+        """
+        # TODO 1: project x to queries, keys and values
+        # TODO 2: split the features into heads, and move the heads before the tokens
+        # TODO 3: compare every query with every key, scaled by the square root of d
+        # TODO 4: hide the keys that the causal mask forbids
+        # TODO 5: hide the keys that are padding, for every head and every query
+        # TODO 6: turn scores into weights over the keys
+        # TODO 7: average the values by those weights
+        # TODO 8: put the heads side by side again
+        # TODO 9: mix the heads with the output projection
+        raise NotImplementedError

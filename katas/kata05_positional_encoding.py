@@ -1,0 +1,65 @@
+"""kata5 · Sinusoidal positional encoding.
+
+Attention by itself does not know in which order its tokens came. Add to every
+token a code of its position, from sines and cosines of different wavelengths:
+
+    PE(pos, 2i)     = sin(pos / 10000^(2i / D))
+    PE(pos, 2i + 1) = cos(pos / 10000^(2i / D))
+
+Shapes: B batch, L tokens, D = d_model.
+
+    x       (B, L, D)
+    output  (B, L, D)        x + PE[:L], the same code for every sequence of the batch
+
+Positions count from 0. Sines and cosines alternate: feature 2i and feature
+2i + 1 are the sine and the cosine of the same angle. For D = 4 the codes begin
+
+    position 0   0       1        0       1
+    position 1   0.8415  0.5403   0.0100  1.0000
+    position 2   0.9093  -0.4161  0.0200  0.9998
+
+An odd D works too: its last feature is a sine without a cosine. L up to and
+including `max_len` works, a longer x raises an exception (of any kind).
+Nothing here is trained, and everything follows `module.to(...)`: on another
+device the output is there, and bfloat16 in gives bfloat16 out. The input is
+never changed in place. How the codes are stored or computed, in float64 or
+float32, is free. There is no dropout and no scaling of x by sqrt(D).
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+class PositionalEncoding(nn.Module):
+    """Add the code of its position to every token.
+
+    Args:
+        d_model: size D of each token; odd sizes too.
+        max_len: the largest number of tokens in a sequence.
+    """
+
+    def __init__(self, d_model: int, max_len: int = 5000) -> None:
+        super().__init__()
+        # TODO 1: number the positions from 0, as a column
+        # TODO 2: list the even features 2i; each starts a pair of sine and cosine
+        # TODO 3: give each pair its frequency, 1 / 10000^(2i / D)
+        # TODO 4: multiply every position with every frequency
+        # TODO 5: put sines into the even and cosines into the odd columns (odd D: one cosine less)
+        # TODO 6: keep the table where .to() finds it and no optimizer does
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return x with the codes of positions 0 to L - 1 added.
+
+        Args:
+            x: (B, L, D), L at most max_len
+
+        Returns:
+            (B, L, D)
+        """
+        # TODO 1: refuse more tokens than there are codes
+        # TODO 2: take the codes of the first L positions
+        # TODO 3: add them to every sequence of the batch
+        raise NotImplementedError

@@ -1,0 +1,93 @@
+"""kata6 · Encoder layer.
+
+Build one layer of a Transformer encoder: self-attention, then a feed-forward
+network, each followed by dropout, a residual connection and a layer norm.
+The layer is *post-norm*, as in "Attention Is All You Need": the norm comes
+last, over the sum.
+
+    x = norm1(x + dropout(self_attention(x)))
+    x = norm2(x + dropout(feed_forward(x)))
+
+Shapes: B batch, L tokens, D = d_model, H = num_heads, F = d_ff.
+
+    x         (B, L, D)
+    pad_mask  (B, L) bool     True = a real token, False = padding
+    output    (B, L, D)
+
+The mask says True at real tokens, as in
+`torch.nn.functional.scaled_dot_product_attention`. `nn.MultiheadAttention` and
+`nn.TransformerEncoderLayer` mean the opposite. It may be None. Outputs at
+padded positions are free, but must be finite.
+
+The attention is given: `MultiHeadSelfAttention(d_model, num_heads)`, called
+with `(x, causal_mask=None, pad_mask=None)`, returns one tensor (B, L, D).
+The feed-forward network is Linear(D, F), ReLU, Linear(F, D), for each token on
+its own. The norms are layer norms over the D features, each with a gain and a
+shift of its own; their eps is free, from 1e-12 to 1e-5.
+
+Dropout works in train mode only. Further dropout, on the attention weights or
+inside the feed-forward network, is free, and so are the names of the layers and
+biases. Dtype and device follow the input, which is never changed in place.
+Not allowed: `nn.TransformerEncoderLayer` and its relatives.
+
+Worked example, for one token and D = 2: x = [1, 0], and attention adds [2, 1].
+The sum [3, 1] has mean 2 and deviation 1, so norm1 with gain 1 and shift 0
+gives [1, -1]. That, not x, goes on into the feed-forward network *and* into the
+second sum.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from grader.given import MultiHeadSelfAttention
+
+
+class EncoderLayer(nn.Module):
+    """One post-norm encoder layer.
+
+    Args:
+        d_model: size D of each token; must be divisible by `num_heads`.
+        num_heads: number of attention heads H.
+        d_ff: width F of the feed-forward network.
+        dropout: share of each sublayer's output that is dropped in train mode.
+    """
+
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.1) -> None:
+        super().__init__()
+        # Step 1: the first sublayer, the given self-attention
+        self.self_attn = MultiHeadSelfAttention(d_model, num_heads)
+        # Step 2: the second sublayer, two linear layers: D to F, and F back to D
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        # Step 3: a layer norm after each sublayer
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        # Step 4: dropout; it has no parameters, so both sublayers can share it
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, pad_mask: Tensor | None = None) -> Tensor:
+        """Let the tokens look at each other, then work on each of them.
+
+        Args:
+            x: (B, L, D)
+            pad_mask: (B, L) bool, True at real tokens, or None
+
+        Returns:
+            (B, L, D)
+        """
+        # Step 1: let every token attend to the real tokens
+        attended = self.self_attn(x, pad_mask=pad_mask)  # (B, L, D)
+        # Step 2: drop a share of what the attention found
+        attended = self.dropout(attended)
+        # Step 3: add it to the layer's input, and normalise the sum
+        middle = self.norm1(x + attended)  # (B, L, D)
+        # Step 4: widen each token to F features
+        hidden = self.linear1(middle)  # (B, L, F)
+        # Step 5: keep the positive ones
+        hidden = torch.relu(hidden)
+        # Step 6: come back to D features
+        fed = self.linear2(hidden)  # (B, L, D)
+        # Step 7: drop a share of that too
+        fed = self.dropout(fed)
+        # Step 8: add it to what went into the feed-forward network, and normalise the sum
+        return self.norm2(middle + fed)
