@@ -1,0 +1,136 @@
+"""What may stand on the command line."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from grader import __version__
+from grader.errors import UsageError
+
+VERBS = ("all", "list", "dev")
+
+DESCRIPTION = "Grade hand-written parts of a Transformer: say what is wrong, and which bug it is."
+
+EPILOG = """\
+commands:
+  python -m grader                    where you are, and the one next command
+  python -m grader kata3 [kata4 ...]  grade what you wrote
+  python -m grader all                grade everything
+  python -m grader list               all katas
+  python -m grader dev check|new|stubs   for authors of katas
+
+A kata is called kata3, 3, by its slug, or by the beginning of its slug.
+
+exit codes:
+  0 passed, 1 failed, 2 wrong use, 3 not started or not loadable,
+  4 timeout, out of memory or crash, 70 a fault of the grader, 130 interrupted;
+  for several katas the most severe one, in the order 70, 130, 4, 1, 3, 0
+"""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The words of one command line. `names` may be katas or one verb."""
+
+    names: list[str]
+    file: str | None
+    json: bool
+    plain: bool
+    color: bool
+    python: bool
+    examples: int | None
+    seed: int
+    timeout: float
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises a UsageError of one line where argparse prints a page and leaves."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see python -m grader --help")
+
+
+def parse(argv: Sequence[str]) -> Options:
+    """Return what was asked for; raises UsageError, and SystemExit after --help."""
+    parser = _parser()
+    found, unknown = parser.parse_known_intermixed_args(list(argv))
+    if unknown:
+        word = unknown[0].partition("=")[0]
+        known = [text for action in parser._actions for text in action.option_strings]  # noqa: SLF001
+        near = difflib.get_close_matches(word, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else "see python -m grader --help"
+        raise UsageError(f"there is no option {word}; {hint}")
+    if found.json and found.python:
+        raise UsageError("--python goes without --json: the record holds the failing case already")
+    return Options(
+        names=found.names,
+        file=found.file,
+        json=found.json,
+        plain=found.plain,
+        color=not found.no_color,
+        python=found.python,
+        examples=found.examples,
+        seed=found.seed,
+        timeout=found.timeout,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="python -m grader",
+        usage="python -m grader [KATA ... | all | list] [options]",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("names", nargs="*", metavar="KATA", help="which kata, or all, or list")
+    add("--file", metavar="PATH", help="grade this file as the answer to the one kata named")
+    add("--json", action="store_true", help="print the record, for programs")
+    add("--python", action="store_true", help="print the smallest failing case as Python")
+    add("--plain", action="store_true", help="ASCII only, no colour, nothing that moves")
+    add("--no-color", action="store_true", help="no colour (so does NO_COLOR)")
+    add("--examples", type=_positive, metavar="N", help="examples to try for each check")
+    add("--seed", type=_whole, default=0, metavar="N", help="draw other examples (default 0)")
+    add(
+        "--timeout",
+        type=_seconds,
+        default=20.0,
+        metavar="SECONDS",
+        help="limit for one kata (default 20)",
+    )
+    add("--version", action="version", version=f"grader {__version__}")
+    return parser
+
+
+def _whole(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+    if not 0 <= number < 2**63:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 2**63")
+    return number
+
+
+def _positive(text: str) -> int:
+    number = _whole(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return number
+
+
+def _seconds(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return number

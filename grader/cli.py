@@ -1,0 +1,321 @@
+"""The command line: what was asked for, and the exit code that answers it.
+
+Neither torch nor Hypothesis is ever imported in this process, and rich only
+once there is something to show, so that a typo is answered at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shlex
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grader.arguments import VERBS, Options, parse
+from grader.catalog import ROOT, Entry, find, katas
+from grader.errors import GraderError, UsageError
+from grader.model import Verdict
+
+if TYPE_CHECKING:
+    from grader.isolation.parent import Grader
+    from grader.views.listing import Row
+    from grader.views.screen import Screen
+    from grader.views.terminal import Context
+
+EXIT_CODES = {
+    "passed": 0,
+    "failed": 1,
+    "not_started": 3,
+    "not_loadable": 3,
+    "timeout": 4,
+    "memory": 4,
+    "crashed": 4,
+    "grader_error": 70,
+}
+INTERRUPTED = 130
+# What a program that is ended by a closed pipe would return: nobody was left to tell.
+PIPE_CLOSED = 141
+SEVEREST_FIRST = (70, INTERRUPTED, 4, 1, 3, 0)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; the only place that swallows exceptions."""
+    _let_every_text_out()
+    try:
+        code = _run(sys.argv[1:] if argv is None else list(argv))
+        if sys.stdout:
+            sys.stdout.flush()
+    except GraderError as error:
+        _complain(_one_line(error))
+        code = error.exit_code
+    except KeyboardInterrupt:
+        _complain("interrupted")
+        code = INTERRUPTED
+    except BrokenPipeError:
+        _abandon_stdout()
+        code = PIPE_CLOSED
+    except SystemExit as stop:  # --help and --version
+        code = stop.code if isinstance(stop.code, int) else 2
+    except Exception as error:  # noqa: BLE001 - a fault of ours is told as one, never as a traceback
+        if _is_full(error):
+            _abandon_stdout()
+            _complain(f"the result cannot be written: {os.strerror(getattr(error, 'errno', 0))}")
+        else:
+            from grader.isolation.faults import record
+
+            where = record(traceback.format_exc())
+            _complain(f"a fault of the grader, not of your answer; {where}")
+        code = 70
+    return code
+
+
+def _run(argv: list[str]) -> int:
+    if argv[:1] == ["dev"]:
+        return _develop(argv[1:])
+    options = parse(argv)
+    if not options.names:
+        return _overview(options)
+    if options.names == ["list"]:
+        return _list(options)
+    for verb in VERBS:
+        if verb in options.names and (verb != "all" or len(options.names) > 1):
+            raise UsageError(f"{verb!r} stands alone: python -m grader {verb}")
+    return _grade(options)
+
+
+def _grade(options: Options) -> int:
+    entries = katas() if options.names == ["all"] else _chosen(options.names)
+    if options.file is not None and len(entries) != 1:
+        raise UsageError("--file goes with exactly one kata")
+    if not entries:
+        raise UsageError("there are no katas yet; python -m grader dev new starts one")
+    # Programs get a list from `all`, however many katas there are.
+    several = len(entries) > 1 or options.names == ["all"]
+    verdicts: list[Verdict] = []
+    from grader.isolation.interrupting import noting_interrupts
+    from grader.isolation.parent import Grader
+
+    with noting_interrupts() as interrupted, Grader(options.timeout, interrupted) as grader:
+        try:
+            _grade_each(options, entries, grader, verdicts)
+        except KeyboardInterrupt:
+            if options.json and verdicts:
+                _write_json(verdicts, several=several)
+            _complain("interrupted")
+            return severest([*_codes(verdicts), INTERRUPTED])
+    if options.json:
+        _write_json(verdicts, several=several)
+    return severest(_codes(verdicts))
+
+
+def _grade_each(
+    options: Options, entries: Sequence[Entry], grader: Grader, verdicts: list[Verdict]
+) -> None:
+    from grader.isolation.parent import Job
+    from grader.isolation.reading import read
+
+    shown = {entry: _shown(_path(options, entry)) for entry in entries}
+    files = {entry: read(entry, _path(options, entry), shown[entry]) for entry in entries}
+    if any(isinstance(found, bytes) for found in files.values()):
+        # Before rich, so that both are imported at the same time.
+        grader.warm()
+    from grader.views.screen import Screen
+
+    color = options.color and not options.plain
+    err = Screen(sys.stderr, plain=options.plain or not sys.stderr, color=color)
+    out = None if options.json else Screen(sys.stdout, plain=options.plain, color=color)
+    for entry in entries:
+        with err.bar(entry.name) as progress:
+            found = files[entry]
+            if not isinstance(found, Verdict):
+                job = Job(entry, shown[entry], found, options.examples, options.seed)
+                found = grader.grade(job, progress)
+        verdicts.append(found)
+        if out:
+            from grader.views import terminal
+
+            several = len(entries) > 1
+            terminal.show(
+                out, found, _context(options, entry), python=options.python, brief=several
+            )
+            if several:
+                out.line()
+    if out and len(entries) > 1:
+        from grader.views import terminal
+
+        terminal.summarize(out, verdicts)
+
+
+def _context(options: Options, entry: Entry) -> Context:
+    from grader.isolation.reading import state
+    from grader.views.terminal import Context
+
+    again = [f"python -m grader {entry.name}"]
+    if options.file is not None:
+        again.append(f"--file {shlex.quote(str(options.file))}")
+    if options.examples is not None:
+        again.append(f"--examples {options.examples}")
+    if options.seed:
+        again.append(f"--seed {options.seed}")
+    later = [each for each in katas() if each.number > entry.number]
+    following = next((each for each in later if state(each) == "not started"), None)
+    after = following or next(iter(later), None)
+    return Context(
+        entry.load_spec().title,
+        " ".join(again),
+        f"python -m grader {after.name}" if after else "",
+    )
+
+
+def _list(options: Options) -> int:
+    rows = _rows()
+    if options.json:
+        from dataclasses import asdict
+
+        from grader.views.json import dump
+
+        _write(dump([asdict(row) for row in rows]))
+        return 0
+    from grader.views.listing import show_list
+
+    show_list(_stdout(options), rows)
+    return 0
+
+
+def _overview(options: Options) -> int:
+    if options.json or options.file:
+        raise UsageError("--json and --file need a kata: python -m grader kata1 --json")
+    from grader.views.listing import show_overview
+
+    rows = _rows()
+    show_overview(_stdout(options), rows, _steps(rows))
+    return 0
+
+
+def _steps(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    """Return the one next command; what was edited last is what somebody is at."""
+    started = [row for row in rows if row.state == "started"]
+    waiting = [row for row in rows if row.state == "not started"]
+    steps: list[tuple[str, str]] = []
+    if started:
+        latest = max(started, key=lambda row: _edited(row.file))
+        steps = [("next", f"python -m grader {latest.name}")]
+    elif waiting:
+        steps = [("open", waiting[0].file), ("then", f"python -m grader {waiting[0].name}")]
+    return [*steps, ("all", "python -m grader list"), ("help", "python -m grader --help")]
+
+
+def _edited(file: str) -> float:
+    with contextlib.suppress(OSError):
+        return Path(file).stat().st_mtime
+    return 0.0
+
+
+def _rows() -> list[Row]:
+    from grader.isolation.reading import state
+    from grader.views.listing import Row
+
+    rows: list[Row] = []
+    for entry in katas():
+        spec = entry.load_spec()
+        file = _shown(entry.stub_path)
+        rows.append(Row(entry.number, entry.name, spec.title, state(entry), spec.minutes, file))
+    return rows
+
+
+def _develop(argv: list[str]) -> int:
+    commands = ("check", "new", "stubs")
+    if not argv or argv[0] not in commands:
+        asked = f"{argv[0]!r} is not one of them" if argv else "one is missing"
+        raise UsageError(f"python -m grader dev {'|'.join(commands)}: {asked}")
+    from grader import dev
+
+    run: Callable[[Sequence[str]], int] = getattr(dev, argv[0])
+    return run(argv[1:])
+
+
+def severest(codes: Sequence[int]) -> int:
+    """Return the exit code of several katas: a pass among failures is not a pass."""
+    return min(codes, key=SEVEREST_FIRST.index)
+
+
+def _codes(verdicts: Sequence[Verdict]) -> list[int]:
+    return [EXIT_CODES[verdict.status] for verdict in verdicts]
+
+
+def _chosen(names: Sequence[str]) -> tuple[Entry, ...]:
+    return tuple(dict.fromkeys(find(name, verbs=VERBS) for name in names))
+
+
+def _path(options: Options, entry: Entry) -> Path:
+    return entry.stub_path if options.file is None else Path.cwd() / options.file
+
+
+def _shown(path: Path) -> str:
+    """Write a path as one would type it here."""
+    with contextlib.suppress(ValueError, OSError):
+        return str(path.relative_to(Path.cwd()))
+    with contextlib.suppress(ValueError, OSError):
+        # From a folder of the project, ../katas/… is what an editor opens.
+        if Path.cwd().is_relative_to(ROOT):
+            return os.path.relpath(path)
+    return str(path)
+
+
+def _stdout(options: Options) -> Screen:
+    from grader.views.screen import Screen
+
+    return Screen(sys.stdout, plain=options.plain, color=options.color)
+
+
+def _write_json(verdicts: Sequence[Verdict], *, several: bool) -> None:
+    from grader.views.json import render
+
+    _write(render(verdicts, several=several))
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text + "\n")
+
+
+def _complain(message: str) -> None:
+    from grader.views.texts import say
+
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(f"{say(message)}\n")
+        sys.stderr.flush()
+
+
+def _one_line(error: GraderError) -> str:
+    message = " ".join(str(error).split())
+    blame = "a fault of the grader, not of your answer: " if error.exit_code == 70 else ""
+    return blame + message
+
+
+def _let_every_text_out() -> None:
+    """Make stdout and stderr take any text, and be there at all."""
+    # Either may have been closed by whoever started us (>&-).
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+
+def _is_full(error: Exception) -> bool:
+    """Tell whether an output could not be written; other errors name their file."""
+    if not isinstance(error, OSError) or error.filename is not None:
+        return False
+    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def _abandon_stdout() -> None:
+    """Send the rest nowhere, or Python complains about it at exit."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,174 @@
+"""The process that loads torch and grades: `python -m grader.isolation.child`.
+
+It starts with its jobs on stdin, its replies on stdout and everything else on
+stderr, because three pipes are what every system can hand to a child. Before
+any answer runs, the two private ones move to numbers of their own: from then
+on stdin is empty, and stdout and stderr both end in the pipe for prints.
+
+A job is one JSON line: {"id", "number", "stem", "path", "source" (base64), "examples",
+"seed"}. A reply is one JSON line: {"ready": true} once torch is loaded, then
+with the id of its job {"progress", "title"}, {"verdict"}, {"memory": message}
+or {"fault": traceback}. Ids are random words, so that an answer that writes to
+every file it finds does not speak for the grader by accident.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import ctypes
+import faulthandler
+import gc
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from grader.isolation.prints import end_of_prints
+
+# An answer gets this much memory beyond what torch itself takes.
+MEMORY = 2 << 30
+# No answer needs to write more than this into one file.
+FILE_SIZE = 64 << 20
+# Away from the low numbers that code closes or writes to by habit.
+FIRST_NUMBER = 120
+DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
+
+
+def main() -> None:
+    """Grade jobs until there are no more, or until the process is ended."""
+    jobs, replies = _take_channels()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
+    _die_with(int(sys.argv[1]))
+    reply = Reply(replies)
+    try:
+        from grader.engine.grading import grade
+    except BaseException:  # noqa: BLE001 - whatever it is, the parent has to be told
+        reply.send(fault=traceback.format_exc())
+        return
+    # What is loaded stays; collecting it again and again would take 0.2 s.
+    gc.collect()
+    gc.freeze()
+    _limit()
+    # Where it hangs or dies is told by C code on the private channel: the
+    # parent picks the answer's line out of it.
+    faulthandler.enable(replies, all_threads=True)
+    if hasattr(faulthandler, "register"):
+        faulthandler.register(signal.SIGUSR1, replies, all_threads=True)
+    reply.send(ready=True)
+    for line in jobs:
+        _run(json.loads(line), reply, grade)
+
+
+class Reply:
+    """The channel to the parent. Each message begins and ends its own line."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def send(self, **message: Any) -> None:
+        # The leading line end closes whatever an answer may have written here.
+        data = b"\n" + json.dumps(message).encode() + b"\n"
+        while data:
+            data = data[os.write(self.number, data) :]
+
+
+def _run(job: dict[str, Any], reply: Reply, grade: Callable[..., Any]) -> None:
+    from grader.catalog import Entry
+    from grader.records import to_dict
+
+    job_id = job["id"]
+
+    def progress(fraction: float, title: str) -> None:
+        reply.send(id=job_id, progress=fraction, title=title)
+
+    message: dict[str, Any]
+    try:
+        entry = Entry(job["number"], job["stem"])
+        verdict = grade(
+            entry.load_spec(),
+            base64.b64decode(job["source"]),
+            job["path"],
+            solution=entry.solution_path.read_text(encoding="utf-8"),
+            examples=job["examples"],
+            seed=job["seed"],
+            progress=progress,
+        )
+        message = {"verdict": to_dict(verdict)}
+    except MemoryError as error:
+        message = {"memory": str(error)}
+    except BaseException:  # noqa: BLE001 - the engine lets nothing of an answer's through
+        message = {"fault": traceback.format_exc()}
+    _flush(job_id)
+    reply.send(id=job_id, **message)
+
+
+def _flush(job_id: str) -> None:
+    """Send off what was printed, and mark where this job's prints end."""
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        with contextlib.suppress(Exception):
+            stream.flush()  # type: ignore[union-attr]
+    with contextlib.suppress(OSError):
+        os.write(2, end_of_prints(job_id))
+
+
+def _take_channels() -> tuple[BinaryIO, int]:
+    jobs = _move(0)
+    replies = _move(1)
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
+    os.dup2(2, 1)
+    for stream in (sys.stdout, sys.stderr):
+        # Printing must not fail an answer, whatever the locale.
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
+    return os.fdopen(jobs, "rb"), replies
+
+
+def _move(number: int) -> int:
+    """Copy a file to a high number that programs started by the answer do not inherit."""
+    try:
+        import fcntl
+
+        return fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, FIRST_NUMBER)
+    except (ImportError, OSError):
+        return os.dup(number)
+
+
+def _die_with(parent: int) -> None:
+    """End this process when the parent ends, even by a kill that it cannot catch."""
+    if not sys.platform.startswith("linux"):
+        return
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+    if os.getppid() != parent:  # it was gone before the line above
+        os._exit(0)
+
+
+def _limit() -> None:
+    """Cap memory, file size and core dumps, where the system can."""
+    try:
+        import resource
+
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+        used = int(pages) * resource.getpagesize()
+    except (ImportError, OSError):
+        return
+    for kind, most in (
+        # Relative: importing torch alone reserves several hundred megabytes.
+        (resource.RLIMIT_AS, used + MEMORY),
+        (resource.RLIMIT_FSIZE, FILE_SIZE),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(kind)
+        limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(kind, (limit, limit))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Verdicts for answers that did not get as far as being compared."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+
+from grader.catalog import Entry
+from grader.isolation.faults import record
+from grader.model import CheckResult, Status, Verdict
+
+NOT_YOURS = "a fault of the grader, not of your answer"
+
+MEANINGS = {
+    "SIGSEGV": "a segmentation fault",
+    "SIGABRT": "it aborted",
+    "SIGBUS": "a bus error",
+    "SIGFPE": "an arithmetic fault",
+    "SIGILL": "an illegal instruction",
+    "SIGKILL": "it was killed from outside",
+    "SIGTERM": "it was ended from outside",
+    "SIGXCPU": "it used up its processor time",
+}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Where an answer was when it ended: the check at work, and its own line."""
+
+    entry: Entry
+    path: str
+    seconds: float = 0.0
+    title: str = ""
+    line: int | None = None
+    code: str = ""
+
+    def where(self) -> str:
+        parts = [f"in line {self.line}: {self.code}"] if self.line else []
+        parts += [f"while checking: {self.title}"] if self.title else []
+        return "".join(f"\n{part}" for part in parts)
+
+
+def not_started(entry: Entry, path: str) -> Verdict:
+    return Verdict(entry.id, entry.slug, "not_started", 0.0, 0.0, path)
+
+
+def not_loadable(entry: Entry, path: str, message: str) -> Verdict:
+    return _failed(Scene(entry, path), "not_loadable", "file_loads", "the file loads", message)
+
+
+def timeout(scene: Scene, limit: float) -> Verdict:
+    message = f"no answer within {limit:g} s; an endless loop?{scene.where()}"
+    return _failed(scene, "timeout", "answers_in_time", "it answers in time", message)
+
+
+def memory(scene: Scene, message: str) -> Verdict:
+    message = f"it ran out of memory{': ' if message else ''}{message}{scene.where()}"
+    return _failed(scene, "memory", "fits_in_memory", "it fits into memory", message)
+
+
+def crashed(scene: Scene, returncode: int | None, *, out_of_memory: bool = False) -> Verdict:
+    """Judge a process that ended, or hung up, without a verdict."""
+    if out_of_memory:
+        return memory(scene, "the system ended the process to save the others")
+    if returncode is None:
+        how = "the connection to the grader was closed from inside the answer"
+    elif returncode < 0:
+        name = _signal_name(-returncode)
+        meaning = MEANINGS.get(name, "it was ended by a signal")
+        how = f"the process that ran the answer died: {meaning} ({name})"
+    else:
+        how = (
+            f"the process that ran the answer ended with exit code {returncode} "
+            "instead of returning; is there an os._exit?"
+        )
+    return _failed(scene, "crashed", "runs_to_the_end", "it runs to the end", how + scene.where())
+
+
+def fault(scene: Scene, report: str) -> Verdict:
+    """Take the blame, and keep the report in a file."""
+    hint = ""
+    if "No module named 'torch'" in report:
+        hint = "torch is not installed for this Python: pip install torch"
+    notes = tuple(filter(None, (NOT_YOURS, hint, record(report))))
+    entry = scene.entry
+    return Verdict(
+        entry.id, entry.slug, "grader_error", 0.0, scene.seconds, scene.path, notes=notes
+    )
+
+
+def _failed(scene: Scene, status: Status, name: str, title: str, message: str) -> Verdict:
+    check = CheckResult(name, title, "failed", message, scene.line)
+    entry = scene.entry
+    return Verdict(entry.id, entry.slug, status, 0.0, scene.seconds, scene.path, checks=(check,))
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

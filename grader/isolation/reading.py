@@ -1,0 +1,70 @@
+"""Look at an answer's file before anything runs.
+
+Most of what can be wrong with a file needs no torch to be told, and is told at
+once instead of a second later.
+"""
+
+from __future__ import annotations
+
+import difflib
+import stat
+from pathlib import Path
+from typing import Literal
+
+from grader.catalog import Entry
+from grader.isolation.endings import not_loadable, not_started
+from grader.model import Verdict
+from grader.stubs import generate, is_untouched
+
+LARGEST = 1 << 20
+
+State = Literal["not started", "started", "missing"]
+
+
+def read(entry: Entry, path: Path, shown: str) -> bytes | Verdict:
+    """Return the file's bytes, or the verdict that needs no more than a look."""
+    try:
+        about = path.stat()
+        if stat.S_ISDIR(about.st_mode):
+            return not_loadable(entry, shown, f"{shown} is a folder, not a file")
+        if not stat.S_ISREG(about.st_mode):
+            return not_loadable(entry, shown, f"{shown} is not a regular file")
+        with path.open("rb") as file:
+            source = file.read(LARGEST + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return not_loadable(entry, shown, f"there is no file {shown}{_similar(path)}")
+    except (OSError, ValueError) as error:  # ValueError: a null byte in the name
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        return not_loadable(entry, shown, f"{shown} cannot be read: {reason}")
+    if len(source) > LARGEST:
+        size = max(about.st_size, len(source)) / 1e6
+        message = f"{shown} has {size:.1f} MB; no answer is longer than 1 MB"
+        return not_loadable(entry, shown, message)
+    if is_untouched(stub(entry), source):
+        return not_started(entry, shown)
+    return source
+
+
+def state(entry: Entry) -> State:
+    """Tell whether the learner has begun, by the file alone."""
+    try:
+        source = entry.stub_path.read_bytes()
+    except FileNotFoundError:
+        return "missing"
+    except OSError:  # something is there, and grading it will say what
+        return "started"
+    return "not started" if is_untouched(stub(entry), source) else "started"
+
+
+def stub(entry: Entry) -> str:
+    """Return the file as it is handed out."""
+    return generate(entry.solution_path.read_text(encoding="utf-8"))
+
+
+def _similar(path: Path) -> str:
+    try:
+        names = [each.name for each in path.parent.iterdir() if each.suffix == ".py"]
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(path.name, names, n=2, cutoff=0.7)
+    return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -1,0 +1,162 @@
+"""A console that prints what is meant and nothing else.
+
+Texts are never read as markup, never coloured by guesswork, and hold no
+character that the output cannot take.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from grader.views.texts import say, spell
+
+# Lines of a pipe are not wrapped by anybody else; this is what fits most places.
+INDENT = 2
+LABEL = 10
+
+
+class Screen:
+    """Where a command writes. `plain` means ASCII, no colour, nothing that moves."""
+
+    def __init__(self, stream: TextIO, *, plain: bool = False, color: bool = True) -> None:
+        self.plain = plain
+        self.stream = stream
+        self.console = PipeConsole(
+            file=stream,
+            color_system="auto" if color and not plain else None,
+            force_terminal=False if plain else None,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            soft_wrap=False,
+        )
+        self.encoding = "ascii" if plain else (getattr(stream, "encoding", None) or "ascii")
+
+    @property
+    def width(self) -> int:
+        return max(20, self.console.width)
+
+    def text(self, words: str, style: str = "") -> Text:
+        """Return words as rich can print them, stripped of every effect of their own."""
+        return Text(spell(say(words), self.encoding), style=style)
+
+    def line(self, words: str = "", style: str = "") -> None:
+        """Print words, wrapped at the width."""
+        self._wrapped(self.text(words, style))
+
+    def raw(self, words: str) -> None:
+        """Print words to be copied: never wrapped, so that they stay whole."""
+        self.console.print(self.text(words), soft_wrap=True)
+
+    def heading(self, status: str, style: str, title: str, place: str) -> None:
+        """Print what it is about; the place on the right, or below where it is narrow."""
+        head = Text.assemble(self.text(status, f"bold {style}"), "  ", self.text(title, "bold"))
+        where = self.text(place)
+        room = self.width - head.cell_len - where.cell_len
+        if room >= 2:
+            self.console.print(Text.assemble(head, " " * room if place else "", where))
+            return
+        self._wrapped(head)
+        if place:
+            # Editors and terminals open path:line, but only in one piece.
+            self.console.print(Text(" " * INDENT) + where, soft_wrap=True)
+
+    def rows(self, rows: Sequence[tuple[str, str]]) -> None:
+        """Print labels and what belongs to them, in two columns."""
+        width, _ = self.room(1)
+        for label, words in rows:
+            for number, line in enumerate(self.text(words).wrap(self.console, width)):
+                head = " " * INDENT + ("" if number else self.text(label).plain)
+                line.rstrip()
+                whole = Text.assemble(head.ljust(INDENT + LABEL), line)
+                self.console.print(whole, soft_wrap=True)
+
+    def table(self, table: Table) -> None:
+        """Print a table without the blanks that fill its last column."""
+        with self.console.capture() as captured:
+            self.console.print(table)
+        lines = captured.get().splitlines()
+        self.stream.write("".join(f"{line.rstrip()}\n" for line in lines))
+
+    def room(self, lines: int) -> tuple[int, int]:
+        """Return the size of a field of rows(): columns and lines."""
+        return max(10, self.width - INDENT - LABEL), lines
+
+    @contextmanager
+    def bar(self, title: str) -> Generator[Callable[[float, str], None]]:
+        """Show how far a grading is; only where it moves and then goes away."""
+        if self.plain or not self.stream.isatty() or self.console.is_dumb_terminal:
+            yield lambda _fraction, _title: None
+            return
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=20),
+            console=self.console,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        with progress:
+            task = progress.add_task(self._short(f"{title} loading torch"), total=1.0)
+
+            def update(fraction: float, words: str) -> None:
+                progress.update(
+                    task, completed=fraction, description=self._short(f"{title} {words}")
+                )
+
+            yield update
+
+    def _wrapped(self, text: Text) -> None:
+        for line in text.wrap(self.console, self.width) or [Text()]:
+            line.rstrip()
+            self.console.print(line, soft_wrap=True)
+
+    def _short(self, words: str) -> str:
+        text = self.text(words.replace("\n", " "))
+        text.truncate(max(10, self.width - 30), overflow="ellipsis" if self._unicode() else "crop")
+        return text.plain
+
+    def _unicode(self) -> bool:
+        return self.encoding.lower().startswith("utf")
+
+
+class PipeConsole(Console):
+    """A console that leaves a broken pipe to whoever called it."""
+
+    def on_broken_pipe(self) -> None:
+        error = sys.exc_info()[1]
+        raise error or BrokenPipeError
+
+
+def shorten(text: str, columns: int, lines: int) -> str:
+    """Return the text cut to what fits; beginning and end stay, being the most telling."""
+    rows = text.rstrip().split("\n")
+    heights = [max(1, math.ceil(cell_len(row) / columns)) for row in rows]
+    if sum(heights) <= lines:
+        return "\n".join(rows)
+    if len(rows) > 1 and lines > 1:
+        kept: list[str] = []
+        used = 0
+        while kept != rows and used + heights[len(kept)] < lines:
+            used += heights[len(kept)]
+            kept.append(rows[len(kept)])
+        if kept:
+            return "\n".join([*kept, f"… {len(rows) - len(kept)} more lines"])
+    # Wrapping at spaces wastes a little of each line.
+    room = max(8, columns * lines - 4 * lines)
+    whole = " ".join(row.strip() for row in rows)
+    if len(whole) <= room:
+        return whole
+    tail = room // 3
+    return f"{whole[: room - tail - 3].rstrip()} … {whole[len(whole) - tail :].lstrip()}"

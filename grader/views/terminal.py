@@ -1,0 +1,275 @@
+"""The verdict for people: what was called, what was expected, what came, and what next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.table import Table
+
+from grader.model import CheckResult, Counterexample, NamedBug, Status, Verdict
+from grader.views.screen import Screen, shorten
+
+# Status always in words; the colour only repeats it.
+WORDS: Mapping[Status, tuple[str, str]] = {
+    "passed": ("PASS", "green"),
+    "failed": ("FAIL", "red"),
+    "not_started": ("NOT STARTED", "yellow"),
+    "not_loadable": ("NOT LOADABLE", "red"),
+    "timeout": ("TIMEOUT", "red"),
+    "memory": ("OUT OF MEMORY", "red"),
+    "crashed": ("CRASHED", "red"),
+    "grader_error": ("GRADER FAULT", "magenta"),
+}
+# A failing case longer than this is printed on request only.
+SHORT_CASE = 4
+MOST_NOTES = 4
+MOST_BUGS = 3
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a verdict does not know: the kata's title, and the commands to offer.
+
+    `again` grades the same file again; `after` is the next kata's command, empty
+    if there is none.
+    """
+
+    title: str
+    again: str
+    after: str = ""
+
+
+def show(
+    screen: Screen,
+    verdict: Verdict,
+    context: Context,
+    *,
+    python: bool = False,
+    brief: bool = False,
+) -> None:
+    """Print one verdict; with `python`, the smallest failing case as a script after it.
+
+    With `brief`, as one of several, what was not started is only named.
+    """
+    word, style = WORDS[verdict.status]
+    failed = _failed(verdict)
+    title = context.title
+    place = verdict.path if brief or verdict.status != "not_started" else ""
+    if failed:
+        if verdict.status == "failed":
+            title = failed[0].title
+        if failed[0].line:
+            place = f"{place}:{failed[0].line}"
+    screen.heading(word, style, f"{name_of(verdict)} · {title}", place)
+    if verdict.status != "not_started" or not brief:
+        screen.rows(_rows(screen, verdict, context, failed, python=python))
+    if python:
+        _print_case(screen, verdict)
+
+
+def summarize(screen: Screen, verdicts: Sequence[Verdict]) -> None:
+    """Print one line for each of several verdicts."""
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="")
+    for column in ("kata", "status", "score", "seconds"):
+        right = column in ("score", "seconds")
+        table.add_column(column, justify="right" if right else "left", no_wrap=True)
+    table.add_column("first failing check", overflow="fold")
+    for verdict in verdicts:
+        word, style = WORDS[verdict.status]
+        failed = _failed(verdict)
+        table.add_row(
+            screen.text(name_of(verdict)),
+            screen.text(word, style),
+            screen.text(_percent(verdict)),
+            screen.text(f"{verdict.seconds:.1f}"),
+            screen.text(failed[0].title if failed else ""),
+        )
+    passed = sum(verdict.status == "passed" for verdict in verdicts)
+    screen.table(table)
+    screen.line(f"{passed} of {len(verdicts)} passed", "bold")
+
+
+def name_of(verdict: Verdict) -> str:
+    """Return kata3 for kata03: the name that commands take."""
+    return re.sub(r"(?<=kata)0+(?=\d)", "", verdict.kata)
+
+
+def _rows(
+    screen: Screen,
+    verdict: Verdict,
+    context: Context,
+    failed: Sequence[CheckResult],
+    *,
+    python: bool,
+) -> list[tuple[str, str]]:
+    if verdict.status == "failed":
+        rows = _failure(screen, verdict, context, failed, python=python)
+    elif verdict.status == "passed":
+        checks = sum(check.status == "passed" for check in verdict.checks)
+        took = f"score {_percent(verdict)} · {_count(checks, 'check')} · {verdict.seconds:.1f} s"
+        rows = [("passed", took)]
+        rows += _notes(screen, verdict)
+        rows.append(("next", context.after or "that was the last one: python -m grader list"))
+    elif verdict.status == "not_started":
+        rows = [("open", verdict.path), ("then", context.again)]
+    elif verdict.status == "grader_error":
+        rows = [("" if n else "what", note) for n, note in enumerate(verdict.notes)]
+        rows.append(("next", "send that file to whoever keeps the katas"))
+    else:
+        rows = [
+            ("what" if check is failed[0] else "also", _field(screen, check.message, 6))
+            for check in failed[:3]
+        ]
+        rows += _notes(screen, verdict)
+        rows.append(("next", f"mend that, then {context.again}"))
+    return rows
+
+
+def _failure(
+    screen: Screen,
+    verdict: Verdict,
+    context: Context,
+    failed: Sequence[CheckResult],
+    *,
+    python: bool,
+) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    first = failed[0] if failed else CheckResult("", "", "failed")
+    shown = first.counterexample
+    if shown:
+        rows += _case(screen, shown, first.message)
+    elif first.message:
+        rows.append(("got", _field(screen, first.message, 4)))
+    cause = _cause(verdict.bugs)
+    if not verdict.bugs and verdict.status == "failed" and shown:
+        cause = "not a bug I know"
+    if cause:
+        rows.append(("cause", _field(screen, cause, 4)))
+    rows += _notes(screen, verdict, most=1)
+    rows += _next(screen, verdict, context, failed)
+    if shown and shown.python and not python:
+        lines = shown.python.strip().split("\n")
+        width, _ = screen.room(1)
+        if len(lines) <= SHORT_CASE and all(len(line) <= width for line in lines):
+            rows.append(("try it", "\n".join(lines)))
+        else:
+            rows.append(("try it", "add --python to print this case as Python"))
+    return rows
+
+
+def _case(screen: Screen, shown: Counterexample, message: str) -> list[tuple[str, str]]:
+    rows = [("called", _field(screen, shown.called, 3))] if shown.called else []
+    if shown.expected:
+        rows.append(("expected", _field(screen, shown.expected, 2)))
+    got = _field(screen, shown.got, 2)
+    if shown.expected and got:
+        rows.append(("got", got))
+    if message and message != shown.got:
+        # Where nothing was returned there is no value, and the message is what came.
+        rows.append(("" if shown.expected and got else "got", _field(screen, message, 2)))
+    elif got and not shown.expected:
+        rows.append(("got", got))
+    if shown.shapes:
+        rows.append(("shapes", _shapes(screen, shown.shapes)))
+    return rows
+
+
+def _shapes(screen: Screen, shapes: Sequence[tuple[str, str]]) -> str:
+    """List as many tensors as two lines hold; half of one would mislead."""
+    columns, _ = screen.room(2)
+    parts: list[str] = []
+    for name, shape in shapes:
+        part = f"{name} {shape}"
+        if sum(len(each) + 3 for each in parts) + len(part) > 2 * columns - 20:
+            break
+        parts.append(part)
+    left = len(shapes) - len(parts)
+    return " · ".join([*parts, *([f"{left} more"] if left else [])])
+
+
+def _cause(bugs: Sequence[NamedBug]) -> str:
+    """Say no more than was seen: how many probes agree, and what else would look alike."""
+    lines: list[str] = []
+    exact = [bug for bug in bugs if bug.confidence == "exact"]
+    if exact:
+        names = " and ".join(bug.id for bug in exact)
+        together = " together" if len(exact) > 1 else ""
+        probes = f" on all {exact[0].probes} probes" if exact[0].probes else ""
+        lines.append(f"behaves exactly like {names}{together}{probes}:")
+        lines += [_described(bug, named=len(exact) > 1) for bug in exact]
+    consistent = [bug for bug in bugs if bug.confidence == "consistent"]
+    for bug in consistent[: max(1, MOST_BUGS - len(exact))]:
+        probes = f" on {bug.matched} of {bug.probes} probes" if bug.probes else ""
+        lines.append(f"consistent with {bug.id}{probes}:")
+        lines.append(_described(bug, named=False))
+    return "\n".join(lines)
+
+
+def _described(bug: NamedBug, *, named: bool) -> str:
+    alike = f" (cannot be told apart from: {', '.join(bug.same_as)})" if bug.same_as else ""
+    return f"{bug.id}: {bug.title}{alike}" if named else f"{bug.title}{alike}"
+
+
+def _next(
+    screen: Screen, verdict: Verdict, context: Context, failed: Sequence[CheckResult]
+) -> list[tuple[str, str]]:
+    asks = dict.fromkeys(bug.ask for bug in verdict.bugs if bug.ask)
+    lines = list(asks)[:MOST_BUGS]
+    skipped = sum(check.status == "skipped" for check in verdict.checks)
+    rest: list[str] = []
+    if len(failed) > 1:
+        rest.append(f"{_count(len(failed) - 1, 'more check')} failed")
+    if skipped:
+        waits = "waits" if skipped == 1 else "wait"
+        on = "this one" if len(failed) == 1 else "these"
+        rest.append(f"{_count(skipped, 'more check')} {waits} on {on}")
+    if verdict.score:
+        rest.append(f"score {_percent(verdict)}")
+    lines += _fitted(screen, *rest, context.again)
+    return [("next" if n == 0 else "", line) for n, line in enumerate(lines)]
+
+
+def _fitted(screen: Screen, *parts: str) -> list[str]:
+    """Return words and, last, a command: in one line, or the command by itself."""
+    line = " · ".join(parts)
+    width, _ = screen.room(1)
+    if len(parts) == 1 or len(line) <= width:
+        return [line]
+    return [" · ".join(parts[:-1]), parts[-1]]
+
+
+def _notes(screen: Screen, verdict: Verdict, most: int = MOST_NOTES) -> list[tuple[str, str]]:
+    notes = [_field(screen, note, 2) for note in verdict.notes[:most]]
+    left = len(verdict.notes) - len(notes)
+    if left:
+        notes.append(f"{_count(left, 'more note')} in --json")
+    return [("" if n else "note", note) for n, note in enumerate(notes)]
+
+
+def _print_case(screen: Screen, verdict: Verdict) -> None:
+    screen.line()
+    for check in _failed(verdict):
+        if check.counterexample and check.counterexample.python:
+            screen.raw(f"# {name_of(verdict)}: the smallest failing case of {check.name}")
+            screen.raw(check.counterexample.python.rstrip())
+            return
+    screen.raw(f"# {name_of(verdict)}: there is no failing case to print")
+
+
+def _field(screen: Screen, words: str, lines: int) -> str:
+    return shorten(screen.text(words).plain, *screen.room(lines))
+
+
+def _failed(verdict: Verdict) -> list[CheckResult]:
+    return [check for check in verdict.checks if check.status == "failed"]
+
+
+def _percent(verdict: Verdict) -> str:
+    # Rounding up would show 100 % for an answer that fails.
+    return f"{int(verdict.score * 100 + 1e-9)} %"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -1,0 +1,49 @@
+"""Grades by running the answer's `answer()`: what it does is what is tested."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from grader.model import CheckResult, Counterexample, Kata, NamedBug, Verdict
+
+
+def grade(
+    kata: Kata,
+    source: bytes,
+    path: str,
+    *,
+    solution: str,
+    examples: int | None,
+    seed: int,
+    progress: Callable[[float, str], None],
+) -> Verdict:
+    """Pass if answer() returns, fail if it asserts wrongly, else break as it breaks."""
+    progress(0.5, "it answers")
+    names: dict[str, Any] = {}
+    try:
+        exec(compile(source, path, "exec"), names)
+        names["answer"]()
+    except AssertionError as error:
+        shown = Counterexample("answer()", "42", str(error), "print(1)\n" * 9, {"seed": seed})
+        checks = (
+            CheckResult("answers", "it answers", "failed", "another value", 3, shown),
+            CheckResult("stops", "it stops", "skipped"),
+        )
+        bugs = (NamedBug("off-by-one", "it is one off", "Where do you begin?", "exact", (), 4, 4),)
+        return verdict(kata, "failed", path, 0.5, checks, bugs)
+    note = (f"seed {seed}, examples {examples}", f"{len(solution)} letters of solution")
+    return verdict(kata, "passed", path, 1.0, (CheckResult("a", "b", "passed"),), notes=note)
+
+
+def verdict(
+    kata: Kata,
+    status: Any,
+    path: str,
+    score: float,
+    checks: tuple[CheckResult, ...],
+    bugs: tuple[NamedBug, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> Verdict:
+    name, _, slug = kata.stem.partition("_")
+    return Verdict(name, slug.replace("_", "-"), status, score, 0.1, path, checks, bugs, notes)

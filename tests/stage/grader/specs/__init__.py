@@ -1,0 +1,1 @@
+"""Two katas that are none."""
