@@ -1,0 +1,15 @@
+from torch import nn
+from grader.given import MultiHeadSelfAttention
+
+class EncoderLayer(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__()
+        self.self_attn = MultiHeadSelfAttention(d_model, num_heads)
+        self.ff = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, pad_mask=None):
+        x = self.norm1(x + self.dropout(self.self_attn(x, x, x, pad_mask)))
+        return self.norm2(x + self.dropout(self.ff(x)))

@@ -1,0 +1,26 @@
+import torch
+from torch import nn
+from grader.given import MultiHeadCrossAttention, MultiHeadSelfAttention
+
+
+def causal_mask(length, device=None):
+    return torch.ones(length, length, device=device).tril().bool()
+
+
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__()
+        self.self_attn = MultiHeadSelfAttention(d_model, num_heads)
+        self.cross_attn = MultiHeadCrossAttention(d_model, num_heads)
+        self.fc1 = nn.Linear(d_model, d_ff)
+        self.fc2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.norm3 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, memory, causal_mask=None, pad_mask=None, memory_pad_mask=None):
+        h1 = self.norm1(x + self.dropout(self.self_attn(x, pad_mask, causal_mask)))
+        h2 = self.norm2(h1 + self.dropout(self.cross_attn(h1, memory, memory_pad_mask)))
+        h3 = h1 + self.dropout(self.fc2(self.fc1(h2).clamp_min(0)))
+        return self.norm3(h3)

@@ -1,0 +1,16 @@
+import torch
+from torch import nn
+
+
+class ResidualBlock(nn.Module):
+    def __init__(self, d_model, sublayer, dropout=0.0, norm_first=False):
+        super().__init__()
+        self.sublayer = sublayer
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(p=1.0 - dropout)  # keep probability
+        self.norm_first = norm_first
+
+    def forward(self, x, *args, **kwargs):
+        if not self.norm_first:
+            return self.norm(x + self.dropout(self.sublayer(x, *args, **kwargs)))
+        return x + self.dropout(self.sublayer(self.norm(x), *args, **kwargs))
