@@ -30,9 +30,11 @@ MOST_BUGS = 3
 SAMPLE = 8
 # and this many of the best are grown further.
 WIDTH = 8
-# How many runs of mutants each stage may ask for: single bugs, sets of two, of
-# three, and last all pairs, for bugs of which each shows on every probe.
-SINGLE_CALLS, PAIR_CALLS, TRIPLE_CALLS, ALL_PAIRS_CALLS = 2500, 1500, 1500, 500
+# How many runs of mutants each stage may ask for: single bugs, the search for
+# probes that show one of them alone, sets of two, of three, and last all pairs,
+# for bugs of which each shows on every probe.
+SINGLE_CALLS, SCAN_CALLS = 2500, 1200
+PAIR_CALLS, TRIPLE_CALLS, ALL_PAIRS_CALLS = 1500, 1500, 1000
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ class Diagnosis:
             for s in self.singles
             if self.mutants.calls < budget and any(self.visible(s, i) for i in self.differing)
         ]
-        sample = self.sample()
+        sample = self.telling(likely, self.sample())
         front, sample = self.best([(s, self.hits(s, sample)) for s in likely], sample)
         for calls in (PAIR_CALLS, TRIPLE_CALLS):
             budget = self.mutants.calls + calls
@@ -184,6 +186,18 @@ class Diagnosis:
         step = max(1.0, len(rest) / max(1, SAMPLE - len(chosen)))
         chosen += [rest[int(k * step)] for k in range(len(rest)) if int(k * step) < len(rest)]
         return list(dict.fromkeys(chosen))[:SAMPLE]
+
+    def telling(self, likely: Sequence[Suspect], sample: list[int]) -> list[int]:
+        """Return the sample with a few probes more: those on which one bug is seen alone."""
+        budget = self.mutants.calls + SCAN_CALLS
+        most = len(sample) + SAMPLE // 2
+        for suspect in likely:
+            if self.mutants.calls > budget or len(sample) >= most:
+                break
+            alone = next((i for i in self.differing if self.agrees(suspect, i)), None)
+            if alone is not None and alone not in sample:
+                sample = [*sample, alone]
+        return sample
 
     def hits(self, suspect: Suspect, sample: Sequence[int]) -> frozenset[int]:
         return frozenset(i for i in sample if self.agrees(suspect, i))

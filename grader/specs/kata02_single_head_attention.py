@@ -1158,7 +1158,6 @@ KATA = Kata(
         ),
         ("mask-multiplied", "mask-fill-zero", "mask-fill-1e-9"),
         ("value-is-key", "value-uses-k-proj"),
-        ("super-init-missing", "api-typos"),
     ),
     hints=(
         "Attention is a weighted average. For each query, the weights say how well each key "

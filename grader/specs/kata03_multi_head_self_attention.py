@@ -100,6 +100,8 @@ CHECKS = (
             {"batch": 1, "seed": 6},
             {"batch": 1, "length": 1, "seed": 7},
             {"length": 4, "batch": 4, "heads": 4, "seed": 8},
+            # Where a fixed divisor of 8 is right, what else is wrong shows alone.
+            {"batch": 1, "length": 3, "heads": 1, "head_dim": 64, "seed": 9},
         ),
         draws=SIZES,
         examples=100,

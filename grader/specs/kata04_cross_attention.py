@@ -98,6 +98,8 @@ CHECKS = (
             {"length": 6, "memory": 6, "heads": 3, "head_dim": 4, "seed": 9},
             {"length": 4, "memory": 4, "batch": 4, "heads": 4, "seed": 10},
             {"length": 5, "memory": 10, "seed": 11},
+            # Where a fixed divisor of 8 is right, what else is wrong shows alone.
+            {"batch": 1, "length": 3, "memory": 4, "heads": 1, "head_dim": 64, "seed": 16},
         ),
         draws=SIZES,
         examples=100,
