@@ -277,7 +277,15 @@ def _same_value(a: Tensor | Alien, b: Tensor | Alien, close: float, mask: Tensor
             mask = mask.expand_as(a)
         except RuntimeError:
             mask = None
+        else:
+            # Values at free positions do not count, but whether they are finite does.
+            if _finite_where_free(a, mask) != _finite_where_free(b, mask):
+                return False
     return not bool(_differing(a, b, close, 0.0, mask).any())
+
+
+def _finite_where_free(value: Tensor, mask: Tensor) -> bool:
+    return bool((value.isfinite() | mask).all())
 
 
 def _same_gradient(a: Tensor | None, b: Tensor | None, close: float) -> bool:

@@ -34,7 +34,7 @@ WIDTH = 8
 # probes that show one of them alone, sets of two, of three, and last all pairs,
 # for bugs of which each shows on every probe.
 SINGLE_CALLS, SCAN_CALLS = 2500, 1200
-PAIR_CALLS, TRIPLE_CALLS, ALL_PAIRS_CALLS = 1500, 1500, 1000
+PAIR_CALLS, TRIPLE_CALLS, ALL_PAIRS_CALLS = 1500, 1200, 500
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,9 @@ class Diagnosis:
         likely = [
             s
             for s in self.singles
-            if self.mutants.calls < budget and any(self.visible(s, i) for i in self.differing)
+            if self.mutants.calls < budget
+            and self.has_the_layers(s)
+            and any(self.visible(s, i) for i in self.differing)
         ]
         sample = self.telling(likely, self.sample())
         front, sample = self.best([(s, self.hits(s, sample)) for s in likely], sample)
@@ -174,6 +176,12 @@ class Diagnosis:
         budget = self.mutants.calls + ALL_PAIRS_CALLS
         return [suspect for suspect in self.pairs(likely, budget) if self.explains(suspect)]
 
+    def has_the_layers(self, suspect: Suspect) -> bool:
+        """Tell whether a suspect has every layer of the answer; no other bug brings one back."""
+        index = self.differing[0]
+        outcome = self.mutants.outcome(suspect.parts, index)
+        return outcome is not None and set(outcome.missing) <= set(self.evidence[index].got.missing)
+
     def sample(self) -> list[int]:
         """Return differing probes: one of each kind, then more spread over the bank."""
         kinds: dict[object, int] = {}
@@ -191,12 +199,15 @@ class Diagnosis:
         """Return the sample with a few probes more: those on which one bug is seen alone."""
         budget = self.mutants.calls + SCAN_CALLS
         most = len(sample) + SAMPLE // 2
-        for suspect in likely:
+        # On the smallest probes (one token, one head, one key) the fewest bugs show.
+        kinds: dict[object, int] = {}
+        for index in sorted(self.differing, key=lambda i: _size(self.evidence[i].case)):
+            kinds.setdefault(_ones(self.evidence[index].case), index)
+        for index in kinds.values():
             if self.mutants.calls > budget or len(sample) >= most:
                 break
-            alone = next((i for i in self.differing if self.agrees(suspect, i)), None)
-            if alone is not None and alone not in sample:
-                sample = [*sample, alone]
+            if index not in sample and any(self.agrees(suspect, index) for suspect in likely):
+                sample = [*sample, index]
         return sample
 
     def hits(self, suspect: Suspect, sample: Sequence[int]) -> frozenset[int]:
@@ -214,9 +225,9 @@ class Diagnosis:
                 missed = [i for i in every if i not in hits and not self.agrees(suspect, i)]
                 sample = [*sample, *missed[:2]]
                 break
-        kept: dict[tuple[frozenset[int], tuple[int, ...]], Scored] = {}
+        kept: dict[object, Scored] = {}
         for suspect, hits in sorted((f for f in found if f[1]), key=lambda f: -len(f[1])):
-            kept.setdefault((hits, suspect.bugs), (suspect, hits))
+            kept.setdefault((hits, suspect), (suspect, hits))
         front = list(kept.values())[:WIDTH]
         return [(suspect, self.hits(suspect, sample)) for suspect, _ in front], sample
 
@@ -269,6 +280,8 @@ class Diagnosis:
 
         exact = sorted(exact, key=rank)
         first = exact[0]
+        if self.proven(first):
+            exact = [suspect for suspect in exact if self.proven(suspect)]
         equal: dict[int, list[str]] = {bug: [] for bug in first.bugs}
         for other in exact[1:]:
             spare = set(other.bugs) - set(first.bugs)
@@ -418,3 +431,17 @@ def _variants(kata: Kata) -> Iterator[tuple[Bug, tuple[Edit, ...]]]:
     for bug in kata.bugs:
         for edits in bug.variants:
             yield bug, edits
+
+
+def _size(case: Case) -> int:
+    tensors = [v for v in case.inputs.values() if hasattr(v, "numel")]
+    return sum(v.numel() for v in tensors)
+
+
+def _ones(case: Case) -> tuple[object, ...]:
+    """Tell which sizes of a case are 1, and which inputs it leaves out."""
+    inputs = [
+        tuple(size == 1 for size in value.shape) if hasattr(value, "shape") else value is None
+        for value in case.inputs.values()
+    ]
+    return (*inputs, *(value == 1 for value in (case.init or {}).values()))
