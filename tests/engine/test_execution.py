@@ -41,7 +41,7 @@ def test_an_input_changed_in_place_is_named() -> None:
 
 @pytest.mark.parametrize(
     ("value", "alien"),
-    [("None", "NoneType"), ("[1.0]", "list"), ("x.numpy()", "ndarray"), ("'x'", "str")],
+    [("None", "NoneType"), ("[1.0]", "list"), ("x.tolist()", "list"), ("'x'", "str")],
 )
 def test_what_is_no_tensor_is_named_by_its_type(value: str, alien: str) -> None:
     assert run(f"def f(x): return {value}").returned == (Alien(alien),)
