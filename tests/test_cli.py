@@ -460,7 +460,7 @@ def spawn(stage: Path, *words: str) -> Any:
         sys.executable,
         ["-m", "grader", *words],
         cwd=str(stage),
-        env=environment(stage, TERM="xterm-256color", COLUMNS="100"),
+        env=environment(stage, TERM="xterm-256color", COLUMNS="100", TMPDIR=str(stage)),
         encoding="utf-8",
         timeout=30,
         dimensions=(30, 100),
@@ -480,19 +480,13 @@ def test_the_bar_moves_and_leaves_nothing_behind(stage: Path) -> None:
 
 @pytest.mark.parametrize("plain", [True, False])
 def test_ctrl_c_ends_everything_and_gives_the_cursor_back(stage: Path, plain: bool) -> None:
-    pid = stage / "pid"
-    stub(stage, 1).write_text(
-        f"import os\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\n{ENDLESS}"
-    )
+    stub(stage, 1).write_text(f"import os\nopen('pid', 'w').write(str(os.getpid()))\n{ENDLESS}")
     terminal = spawn(stage, "kata1", "kata2", *(["--plain"] if plain else []))
     seen = ""
     if not plain:
         terminal.expect_exact("kata1 it answers")
         seen = terminal.before + terminal.after
-    deadline = time.monotonic() + 20
-    while not (pid.exists() and pid.read_text()):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    pid = written_pid(stage)
     terminal.sendintr()
     terminal.expect(pexpect.EOF)
     seen += terminal.before
@@ -502,32 +496,38 @@ def test_ctrl_c_ends_everything_and_gives_the_cursor_back(stage: Path, plain: bo
     assert "Traceback" not in seen
     assert seen.rfind(SHOW) >= seen.rfind(HIDE)
     with pytest.raises(ProcessLookupError):
-        os.kill(int(pid.read_text()), 0)
+        os.kill(pid, 0)
 
 
 def test_a_plain_kill_leaves_no_process_behind(stage: Path, tmp_path: Path) -> None:
-    pid = tmp_path / "pid"
-    stub(stage, 1).write_text(
-        f"import os\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\n{ENDLESS}"
-    )
+    stub(stage, 1).write_text(f"import os\nopen('pid', 'w').write(str(os.getpid()))\n{ENDLESS}")
     for number in (signal.SIGTERM, signal.SIGKILL):
-        pid.unlink(missing_ok=True)
+        folder = tmp_path / str(number)
+        folder.mkdir()
         grader = subprocess.Popen(
             [sys.executable, "-m", "grader", "kata1"],
             cwd=stage,
-            env=environment(stage, TMPDIR=str(tmp_path)),
+            env=environment(stage, TMPDIR=str(folder)),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        deadline = time.monotonic() + 20
-        while not (pid.exists() and pid.read_text()):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        pid = written_pid(folder)
         grader.send_signal(number)
         code = grader.wait(20)
         assert code == (130 if number == signal.SIGTERM else -signal.SIGKILL)
         if number == signal.SIGTERM or sys.platform == "linux":
-            assert gone(int(pid.read_text()))
+            assert gone(pid)
+
+
+def written_pid(folder: Path) -> int:
+    """Wait for the answer to write its number into its scratch folder, and return it."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        for path in folder.glob("grader-*/pid"):
+            if text := path.read_text():
+                return int(text)
+        time.sleep(0.05)
+    raise AssertionError("the answer never ran")
 
 
 def gone(pid: int) -> bool:

@@ -28,12 +28,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from grader.catalog import ROOT
 from grader.isolation.prints import end_of_prints
+from grader.isolation.sandbox import confine
 
-# An answer gets this much memory beyond what torch itself takes.
-MEMORY = 2 << 30
-# No answer needs to write more than this into one file.
-FILE_SIZE = 64 << 20
 # Away from the low numbers that code closes or writes to by habit.
 FIRST_NUMBER = 120
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
@@ -53,7 +51,8 @@ def main() -> None:
     # What is loaded stays; collecting it again and again would take 0.2 s.
     gc.collect()
     gc.freeze()
-    _limit()
+    # From here on it writes to its empty folder alone, starts nothing, reaches no network.
+    confine(Path.cwd(), readable=[ROOT], keep=[jobs.fileno(), replies])
     # Where it hangs or dies is told by C code on the private channel: the
     # parent picks the answer's line out of it.
     faulthandler.enable(replies, all_threads=True)
@@ -147,27 +146,6 @@ def _die_with(parent: int) -> None:
         ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
     if os.getppid() != parent:  # it was gone before the line above
         os._exit(0)
-
-
-def _limit() -> None:
-    """Cap memory, file size and core dumps, where the system can."""
-    try:
-        import resource
-
-        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
-        used = int(pages) * resource.getpagesize()
-    except (ImportError, OSError):
-        return
-    for kind, most in (
-        # Relative: importing torch alone reserves several hundred megabytes.
-        (resource.RLIMIT_AS, used + MEMORY),
-        (resource.RLIMIT_FSIZE, FILE_SIZE),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        _, hard = resource.getrlimit(kind)
-        limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(kind, (limit, limit))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from grader.isolation.sandbox import available
+
 Grade = Callable[..., "list[dict[str, Any]]"]
 
 
@@ -190,6 +192,33 @@ def test_programs_started_by_the_answer_do_not_inherit_the_channel(grade: Grade)
     )
 
 
+FILTERED = available().holds("filter")
+
+
+@pytest.mark.skipif(not FILTERED, reason="this system cannot refuse system calls")
+def test_an_answer_starts_no_process(grade: Grade) -> None:
+    (record,) = grade("try:\n    os.fork()\nexcept OSError as error:\n    print('refused:', error)")
+    assert record["status"] == "passed"
+    assert "refused: " in record["notes"][-1]
+
+
+@pytest.mark.skipif(not available().holds("files"), reason="this system has no Landlock")
+def test_an_answer_writes_to_its_own_folder_alone(grade: Grade, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.write_text("as it was")
+    (record,) = grade(
+        "open('mine', 'w').write('here')\n"
+        f"for change in (lambda: os.remove({str(kept)!r}), lambda: open({str(kept)!r}, 'w')):\n"
+        "    try:\n"
+        "        change()\n"
+        "    except OSError as error:\n"
+        "        print('refused:', error)"
+    )
+    assert record["status"] == "passed"
+    assert kept.read_text() == "as it was"
+
+
+@pytest.mark.skipif(FILTERED, reason="an answer starts no process here")
 def test_processes_left_behind_end_with_the_child(grade: Grade, tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     (record,) = grade(
@@ -202,6 +231,7 @@ def test_processes_left_behind_end_with_the_child(grade: Grade, tmp_path: Path) 
     assert _gone(int(pid.read_text()))
 
 
+@pytest.mark.skipif(FILTERED, reason="an answer starts no process here")
 def test_a_fork_that_holds_the_pipes_does_not_delay_a_crash(grade: Grade) -> None:
     began = time.monotonic()
     (record,) = grade("if os.fork() == 0:\n    time.sleep(60)\nos._exit(7)", timeout="20")
