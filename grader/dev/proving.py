@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Protocol
@@ -149,10 +150,13 @@ def prove(stem: str) -> tuple[Finding, ...]:
 
         from grader.engine.diagnosing import indistinguishable
         from grader.engine.grading import grade
+        from grader.engine.mutants import Store
 
         torch.set_num_threads(1)
         entry = find(stem, among=solved(ROOT))
-        engine = Engine(grade, indistinguishable)
+        # Every variant is compared with every other: their outcomes are computed once.
+        store = Store(entry.solution_path.read_text(encoding="utf-8"))
+        engine = Engine(partial(grade, store=store), indistinguishable)
         return tuple(prove_kata(entry.load_spec(), entry, engine))
     except GraderError as error:
         return (Finding(kata, "fault", str(error)),)
