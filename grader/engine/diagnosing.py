@@ -158,7 +158,7 @@ class Diagnosis:
         sample = self.telling(likely, self.sample())
         front, sample = self.best([(s, self.hits(s, sample)) for s in likely], sample)
         for calls in (PAIR_CALLS, TRIPLE_CALLS):
-            budget = self.mutants.calls + calls
+            budget = self.mutants.calls + (calls if front else ALL_PAIRS_CALLS)
             found: list[Scored] = []
             # Where no bug is seen alone on any probe, there is nothing to grow from.
             parents = front or [(None, frozenset[int]())]
