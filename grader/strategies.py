@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from grader.model import Case, Recipe, Role, Shape
 
@@ -114,9 +114,10 @@ def window(length: int, width: int = 2) -> Tensor:
 def padding(seed: int, batch: int, length: int, *, side: str = "right") -> Tensor:
     """Return a (B, L) mask whose rows keep different numbers of real tokens, at least one.
 
-    `side` says where the padding stands: "right", "left", or "holes" anywhere.
-    With "right", the first token is always real, so that no query of a causal
-    mask is left without a key.
+    `side` says where the padding stands: "right", "left", "holes" anywhere, or
+    "inner", anywhere but first. With "right" and "inner" the first token is
+    always real, so that no query of a causal mask is left without a key; only
+    "inner" then hides a key that the causal mask shows.
     """
     import torch
 
@@ -130,6 +131,9 @@ def padding(seed: int, batch: int, length: int, *, side: str = "right") -> Tenso
             real = real.flip(0)
         elif side == "holes":
             real = real[torch.randperm(length, generator=generator)]
+        elif side == "inner":
+            order = torch.randperm(length - 1, generator=generator) + 1
+            real = torch.cat([real[:1], real[order]])
         rows.append(real)
     return torch.stack(rows)
 
@@ -149,6 +153,19 @@ def with_tokens_changed(
     if compared is not None:
         kept = compared[:, :, None] if kept is None else kept & compared[:, :, None]
     return replace(case, inputs={**case.inputs, name: changed}, compared=kept)
+
+
+def with_other_calls_before(case: Case) -> Case:
+    """Return the case after a call with other values and without anything hidden."""
+
+    def other(name: str, value: Any) -> Any:
+        if not hasattr(value, "is_floating_point"):
+            return value
+        if value.is_floating_point():
+            return numbers(97, f"earlier {name}", *value.shape)
+        return value.new_ones(value.shape)
+
+    return replace(case, before=({n: other(n, value) for n, value in case.inputs.items()},))
 
 
 def with_last_token_changed(case: Case) -> Case:

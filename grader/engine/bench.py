@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+import torch
 from torch import Tensor
 
 from grader.engine.comparing import Expected, spread_between
@@ -14,6 +15,7 @@ from grader.engine.execution import execute, without
 from grader.engine.loading import Namespace, load
 from grader.model import Case, Edit, Kata, Outcome, Recipe, Target
 from grader.patching import patch
+from grader.strategies import with_other_calls_before
 
 SOLUTION_FILE = "<solution>"
 
@@ -31,6 +33,8 @@ class LocalAnswer:
 
     def __init__(self, source: bytes, path: str) -> None:
         self.namespace = load(source, path)
+        if torch.get_default_device().type != "cpu":
+            torch.set_default_device("cpu")  # the answer's business, not the solution's
 
     def problems(self, targets: Sequence[Target]) -> tuple[Problem, ...]:
         return problems(self.namespace, targets)
@@ -97,6 +101,8 @@ class Bench:
         key = (tuple(sorted(recipe.items())), observe, vary)
         if key not in self._cases:
             case = self.kata.build(recipe)
+            if recipe.get("after_others"):  # a word that means the same in every kata
+                case = with_other_calls_before(case)
             case = replace(case, observe=case.observe | observe)
             self._cases[key] = vary(case) if vary else case
             self._keys[id(self._cases[key])] = key

@@ -51,17 +51,17 @@ def judge(bench: Bench, check: Check, recipe: Recipe) -> Finding:
 def exception(raised: Raised) -> Mismatch:
     """Say what was raised, where, and what usually mends it."""
     kind = raised.kinds[0] if raised.kinds else "Exception"
-    message = f"{kind}: {raised.message}" if raised.message else kind
+    code = f" in `{raised.code}`" if raised.code else ""
+    message = (f"{kind}: {raised.message}" if raised.message else kind) + code
     if "before Module.__init__() call" in raised.message:
         message = "super().__init__() is not called first in __init__; add it as the first line"
     elif kind == "NotImplementedError":
-        message = "still raises NotImplementedError: not written yet"
+        message = f"still raises NotImplementedError: not written yet{code}"
     elif kind in ("SystemExit", "KeyboardInterrupt"):
-        message = f"{kind} raised: return the value, do not end the program"
+        message = f"{kind} raised{code}: return the value, do not end the program"
     elif kind == "EOFError" or "reading from stdin" in raised.message:
-        message = "waits for input; remove it, there is no keyboard here"
-    code = f" in `{raised.code}`" if raised.code else ""
-    return Mismatch(message + code, "", f"{kind}", line=raised.line, shapes=raised.shapes)
+        message = f"waits for input{code}; remove it, there is no keyboard here"
+    return Mismatch(message, "", f"{kind}", line=raised.line, shapes=raised.shapes)
 
 
 def _silent(bench: Bench, recipe: Recipe) -> Mismatch:

@@ -111,7 +111,10 @@ def _compare_one(
         return _endless(want, have) if mask is not None else None
     drift = torch.where(allowed > 0, DRIFT, 0.0) if isinstance(allowed, Tensor) else DRIFT
     if case.dtype == "float64" and not _differing(want, have, drift, 3 * spread, mask).any():
-        return "drops to float32 somewhere: right to about 1e-5, though the input is float64"
+        return (
+            "right to about 1e-5 only, though the input is float64: it drops to float32 "
+            "somewhere, or adds a small constant"
+        )
     return _difference(want, have, wrong, which)
 
 

@@ -115,7 +115,7 @@ def _what(value: Any) -> str:
         return "a class"
     if inspect.isfunction(value):
         return "a function"
-    return f"a {type(value).__name__}"
+    return f"of type {type(value).__name__}"
 
 
 def _line(value: Any, namespace: Namespace) -> int | None:

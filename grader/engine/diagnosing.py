@@ -107,7 +107,8 @@ class Diagnosis:
         if not self.differing:
             return ()
         exact = [suspect for suspect in self.singles if self.explains(suspect)]
-        if not exact:
+        # Where nothing is returned on any probe, sets of bugs are not told apart.
+        if not exact and self.evidence[self.differing[0]].got.status == "returned":
             exact = self.grown()
         return self.named(exact) if exact else self.partial()
 

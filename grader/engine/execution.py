@@ -327,11 +327,17 @@ def _settings(case: Case) -> Generator[None]:
             yield
     finally:
         _set_default_dtype(dtype)
+        if torch.get_default_device().type != "cpu":
+            torch.set_default_device("cpu")
         torch.set_grad_enabled(grad)
 
 
 def _plain(value: Any) -> Tensor | Alien:
     if type(value) is Tensor:
+        if value.layout != torch.strided:
+            return Alien(f"{str(value.layout).removeprefix('torch.')} tensor")
+        if value.device.type != "cpu":
+            return Alien(f"tensor on device {value.device.type}")
         return value
     if type(value) is nn.Parameter:
         return value.view_as(value)

@@ -43,13 +43,15 @@ def grade(
     seed: int = 0,
     progress: Progress | None = None,
     store: Store | None = None,
+    preliminary: Callable[[Verdict], None] | None = None,
 ) -> Verdict:
     """Grade the file `source`, which lies at `path`, as an answer to `kata`.
 
     `solution` is the reference's source, by default the one in `solutions/`.
     `examples` overrides how many
     Hypothesis examples each check explores, 0 for none. `store` keeps what is
-    known of the solution's mutants from one grading to the next. The same
+    known of the solution's mutants from one grading to the next. `preliminary`
+    is told the verdict before the bugs are named, which may take longer. The same
     source, examples and seed always give the same verdict.
     """
     started = time.perf_counter()
@@ -63,7 +65,7 @@ def grade(
     if solution is None:
         solution = catalog.find(str(kata.number)).solution_path.read_text(encoding="utf-8")
     store = store or Store(solution)
-    return Grading(kata, answer, store, path, examples, seed, progress).run(started)
+    return Grading(kata, answer, store, path, examples, seed, progress, preliminary).run(started)
 
 
 @dataclass
@@ -77,6 +79,7 @@ class Grading:
     examples: int | None
     seed: int
     progress: Progress | None
+    preliminary: Callable[[Verdict], None] | None
     results: list[CheckResult] = field(default_factory=list[CheckResult])
     notes: list[str] = field(default_factory=list[str])
     failing: list[Case] = field(default_factory=list[Case])
@@ -104,10 +107,14 @@ class Grading:
             if target.name not in waiting:
                 self.choose_assignment(target.name)
         self.check_all(set(waiting))
-        bugs = self.diagnose(set(waiting))
+        if self.preliminary is not None:
+            self.preliminary(self.verdict(started, ()))
+        return self.verdict(started, self.diagnose(set(waiting)))
+
+    def verdict(self, started: float, bugs: Sequence[NamedBug]) -> Verdict:
         failed = any(r.status == "failed" for r in self.results)
         return verdict(
-            kata,
+            self.kata,
             ("memory" if self.starved else "failed") if failed else "passed",
             self.path,
             started,
@@ -122,7 +129,8 @@ class Grading:
 
     def unfinished(self, target: str) -> CheckResult | None:
         """Return a result saying so where a target still raises the stub's NotImplementedError."""
-        case = next(iter(bank(self.bench, self.kata, target)), None)
+        calls = (c for c in bank(self.bench, self.kata, target) if not c.observe)
+        case = next(calls, None)
         got = self.bench.got(case) if case is not None else None
         if got is None or got.raised is None or not unwritten(got):
             return None
@@ -230,6 +238,7 @@ class Grading:
             return CheckResult(check.name, check.title, "passed")
         recipe, mismatch = failure
         case = self.case_of(check, recipe)
+        varied = self.bench.case(recipe, frozenset(), check.vary) if check.vary else None
         self.failing.append(case)
         return CheckResult(
             check.name,
@@ -237,7 +246,7 @@ class Grading:
             "failed",
             mismatch.message,
             mismatch.line,
-            counterexample(self.bench, case, recipe, mismatch),
+            counterexample(self.bench, case, recipe, mismatch, varied),
         )
 
     def diagnose(self, waiting: set[str]) -> list[NamedBug]:

@@ -71,11 +71,12 @@ def decode(source: bytes) -> str:
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
         text = source.decode(encoding)
-    except (UnicodeDecodeError, SyntaxError, LookupError) as error:
-        line = None
-        if isinstance(error, UnicodeDecodeError):
-            line = source[: error.start].count(b"\n") + 1
+    except UnicodeDecodeError as error:
+        line = source[: error.start].count(b"\n") + 1
         raise NotLoadable("the file is not valid UTF-8 text; save it as UTF-8", line) from None
+    except (SyntaxError, LookupError) as error:
+        # An unknown encoding in the coding line, or bytes that contradict it.
+        raise NotLoadable(f"the file's encoding cannot be read: {error}", 1) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -99,7 +100,8 @@ def _not_loadable(error: BaseException, filename: str) -> NotLoadable:
     elif isinstance(error, SystemExit):
         message = "the file calls exit() while it is loaded; remove that call"
     else:
-        message = f"loading the file raises {type(error).__name__}: {shorten(error)}"
+        said = shorten(error)
+        message = f"loading the file raises {type(error).__name__}" + (f": {said}" if said else "")
     return NotLoadable(message, line)
 
 

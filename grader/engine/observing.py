@@ -90,7 +90,12 @@ def banned_calls(groups: frozenset[str]) -> Generator[set[str]]:
     called `softmax`.
     """
     called: set[str] = set()
-    functions = {name: group for group in groups for name in FUNCTIONS.get(group, ())}
+    # Operators too: a composite one never arrives at the dispatcher under its own name.
+    functions = {
+        name: group
+        for group in groups
+        for name in (*FUNCTIONS.get(group, ()), *OPERATORS.get(group, ()))
+    }
     operators = {name: group for group in groups for name in OPERATORS.get(group, ())}
     modules = tuple(kind for group in groups for kind in MODULES.get(group, ()))
     with ExitStack() as stack:

@@ -16,13 +16,16 @@ from grader.model import Case, Counterexample, Mismatch, Part, Recipe
 SMALL = 12
 
 
-def counterexample(bench: Bench, case: Case, recipe: Recipe, mismatch: Mismatch) -> Counterexample:
-    """Describe the case on which a check failed."""
+def counterexample(
+    bench: Bench, case: Case, recipe: Recipe, mismatch: Mismatch, varied: Case | None = None
+) -> Counterexample:
+    """Describe the case on which a check failed; with `varied`, the second call as well."""
+    change = _change(case, varied) if varied is not None else ""
     return Counterexample(
-        called=called(case),
+        called=called(case) + (f"; then again with {change}" if change else ""),
         expected=mismatch.expected,
         got=mismatch.got,
-        python=python(bench, case),
+        python=python(bench, case, varied),
         recipe=dict(recipe),
         shapes=mismatch.shapes,
     )
@@ -52,6 +55,18 @@ def called(case: Case) -> str:
     return head + call + (f"   with {'; '.join(extra)}" if extra else "")
 
 
+def _change(case: Case, varied: Case) -> str:
+    """Say which tokens of which input a varied case changes: `x[0, 1] changed`."""
+    for name, value in case.inputs.items():
+        other = varied.inputs.get(name)
+        if isinstance(value, Tensor) and isinstance(other, Tensor) and value.shape == other.shape:
+            where = (value != other).reshape(*value.shape[:2], -1).any(-1).nonzero().tolist()
+            if where:
+                more = f" and {len(where) - 1} more tokens" if len(where) > 1 else ""
+                return f"{name}{where[0]}{more} changed"
+    return ""
+
+
 def _by_name(name: str, value: Any) -> bool:
     """Tell whether an input is shown by its name and shape alone."""
     return name in ("x", "memory") and isinstance(value, Tensor)
@@ -72,7 +87,7 @@ def _option(value: Any) -> str:
     return repr(value)
 
 
-def python(bench: Bench, case: Case) -> str:
+def python(bench: Bench, case: Case, varied: Case | None = None) -> str:
     """Write a script that makes the failing call on the learner's own file.
 
     The weights are those of the learner's module after ours were copied in, so
@@ -102,6 +117,11 @@ def python(bench: Bench, case: Case) -> str:
         lines.append("layer.train()" if case.train else "layer.eval()")
         callee = "layer"
     lines.append(f"print({callee}({', '.join(arguments)}))")
+    if varied is not None:
+        again = [_code(value, case.dtype) for value in varied.args]
+        again += [f"{name}={_code(value, case.dtype)}" for name, value in varied.inputs.items()]
+        lines.append(f"# {_change(case, varied)}; what must not notice has to stay as it was:")
+        lines.append(f"print({callee}({', '.join(again)}))")
     return "\n".join(lines) + "\n"
 
 

@@ -96,6 +96,7 @@ def _run(job: dict[str, Any], reply: Reply, grade: Callable[..., Any]) -> None:
             examples=job["examples"],
             seed=job["seed"],
             progress=progress,
+            preliminary=lambda verdict: reply.send(id=job_id, preliminary=to_dict(verdict)),
         )
         message = {"verdict": to_dict(verdict)}
     except MemoryError as error:

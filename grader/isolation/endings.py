@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.catalog import Entry
 from grader.isolation.faults import record
@@ -51,6 +51,12 @@ def not_loadable(entry: Entry, path: str, message: str) -> Verdict:
 def timeout(scene: Scene, limit: float) -> Verdict:
     message = f"no answer within {limit:g} s; an endless loop?{scene.where()}"
     return _failed(scene, "timeout", "answers_in_time", "it answers in time", message)
+
+
+def unnamed(verdict: Verdict) -> Verdict:
+    """Return a verdict whose bugs were still being looked for when the time was up."""
+    note = "time was up while looking for the cause: it may be a known bug all the same"
+    return replace(verdict, notes=(*verdict.notes, note))
 
 
 def memory(scene: Scene, message: str) -> Verdict:

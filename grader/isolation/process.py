@@ -104,6 +104,7 @@ class Process:
         self._prints.expect(end_of_prints(job_id))
         began = time.monotonic()
         title = ""
+        preliminary: object = None
         # Not in this thread: a child that does not read must not hang the parent.
         self._sender = threading.Thread(target=self._send, args=(job, job_id), daemon=True)
         self._sender.start()
@@ -116,8 +117,15 @@ class Process:
                 message = "late"
             if isinstance(message, str):
                 self.usable = False
+                if message == "late" and preliminary is not None:
+                    self._stop()
+                    scene = endings.Scene(job.entry, job.path, time.monotonic() - began, title)
+                    return endings.unnamed(self._verdict({"verdict": preliminary}, scene))
                 return self._ending(job, message, timeout, time.monotonic() - began, title)
             if message.get("id") != job_id:
+                continue
+            if "preliminary" in message:
+                preliminary = message["preliminary"]
                 continue
             if "progress" in message:
                 title = str(message.get("title", ""))

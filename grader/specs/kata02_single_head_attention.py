@@ -395,6 +395,14 @@ CHECKS = (
         bank=_of({"mask": "both", "seed": 53}),
     ),
     Check(
+        "layer_earlier_calls_leave_no_trace",
+        "what an earlier call was given makes no difference",
+        LAYER,
+        "values",
+        bank=_of({"mask": "both", "after_others": 1, "seed": 71}),
+        after=("layer_repeats",),
+    ),
+    Check(
         "layer_works_in_float32",
         "float32, as people run it, gives the same output",
         LAYER,

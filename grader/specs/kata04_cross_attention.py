@@ -188,6 +188,14 @@ CHECKS = (
         bank=({"mask": "right", "seed": 53},),
     ),
     Check(
+        "earlier_calls_leave_no_trace",
+        "what an earlier call was given makes no difference",
+        NAME,
+        "values",
+        bank=({"mask": "right", "after_others": 1, "seed": 71},),
+        after=("values_match", "mask_is_applied"),
+    ),
+    Check(
         "works_in_float32",
         "float32, as people run it, gives the same",
         NAME,

@@ -74,7 +74,9 @@ def _layer(recipe: Recipe) -> Case:
     d_model = heads * head_dim
     d_ff = integer(recipe, "d_ff", 2 * d_model + 1)
     times, mask = integer(recipe, "times", 1), word(recipe, "mask", "none")
-    kinds, side = MASKS[mask], mask if mask in ("left", "holes") else "right"
+    kinds = MASKS[mask]
+    shown = "inner" if "c" in kinds else "right"
+    side = mask if mask in ("left", "holes") else shown
     pad_mask = padding(seed, batch, length, side=side) if "p" in kinds else None
     memory_pad_mask = padding(seed + 1, batch, source, side=side) if "m" in kinds else None
     init = {"d_model": d_model, "num_heads": heads, "d_ff": d_ff}
@@ -305,6 +307,17 @@ CHECKS = (
         LAYER,
         "repeats",
         bank=({"mask": "all", "seed": 56},),
+    ),
+    Check(
+        "earlier_calls_leave_no_trace",
+        "what an earlier call was given makes no difference",
+        LAYER,
+        "values",
+        bank=({"mask": "all", "after_others": 1, "seed": 71},),
+        after=(
+            "values_match",
+            "masks_are_applied",
+        ),
     ),
     Check(
         "works_in_float32",

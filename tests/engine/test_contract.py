@@ -25,7 +25,7 @@ def messages(source: str, *targets: Target) -> list[tuple[str, int | None]]:
         ("x = 1", SOFTMAX, "no function softmax in the file", None),
         ("def soft_max(x, dim): ...", SOFTMAX, "is soft_max meant", None),
         ("def other(x): ...", SOFTMAX, "it defines other", None),
-        ("softmax = 3", SOFTMAX, "should be a function, but is a int", None),
+        ("softmax = 3", SOFTMAX, "should be a function, but is of type int", None),
         ("class softmax: ...", SOFTMAX, "should be a function, but is a class", 3),
         ("def softmax(x): ...", SOFTMAX, "softmax takes (x); expected (x, dim)", 3),
         ("def Layer(d_model): ...", LAYER, "should be a class, but is a function", 3),
