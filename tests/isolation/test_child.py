@@ -192,6 +192,13 @@ def test_programs_started_by_the_answer_do_not_inherit_the_channel(grade: Grade)
     )
 
 
+def test_a_verdict_stands_though_its_cause_is_still_looked_for(grade: Grade) -> None:
+    (record,) = grade("assert False, 'slow to name'", timeout="2")
+    assert record["status"] == "failed"
+    assert record["checks"][0]["message"] == "another value"
+    assert "time was up while looking for the cause" in record["notes"][0]
+
+
 FILTERED = available().holds("filter")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ def grade(
     examples: int | None,
     seed: int,
     progress: Callable[[float, str], None],
+    preliminary: Callable[[Verdict], None],
 ) -> Verdict:
     """Pass if answer() returns, fail if it asserts wrongly, else break as it breaks."""
     progress(0.5, "it answers")
@@ -30,6 +32,9 @@ def grade(
             CheckResult("answers", "it answers", "failed", "another value", 3, shown),
             CheckResult("stops", "it stops", "skipped"),
         )
+        preliminary(verdict(kata, "failed", path, 0.5, checks))
+        if "slow to name" in str(error):
+            time.sleep(60)
         bugs = (NamedBug("off-by-one", "it is one off", "Where do you begin?", "exact", (), 4, 4),)
         return verdict(kata, "failed", path, 0.5, checks, bugs)
     note = (f"seed {seed}, examples {examples}", f"{len(solution)} letters of solution")
