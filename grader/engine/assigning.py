@@ -113,6 +113,10 @@ def _norm_choices(units: Sequence[Unit], roles: Sequence[Role], need: Need) -> l
         for unit in units
         if not (unit.weights or unit.biases) or _is_vector(unit.shape or unit.bias_shape, size)
     ]
+    # A norm without gain and shift, beside enough that have them, is only the formula.
+    full = [unit for unit in right if unit.weights or unit.biases]
+    if len(full) >= len(roles):
+        right = full
     reasons = [
         f"`{unit.path}` has a weight of shape {tuple(unit.shape)} where ({size},) is due"
         for unit in units

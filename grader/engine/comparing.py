@@ -306,6 +306,8 @@ def _same_observed(case: Case, left: Outcome, right: Outcome) -> bool:
     for key in ("device", "banned", "trainable", "operations"):
         if key in case.observe and _seen(key, left) != _seen(key, right):
             return False
+    if left.missing and left.observed.get("leftover") != right.observed.get("leftover"):
+        return False
     if "again" in left.observed and "again" in right.observed:
         return repeats(left) == repeats(right)
     return True

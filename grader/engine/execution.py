@@ -114,7 +114,10 @@ class _Call:
             # In eval nothing may depend on the seed; in training everything may.
             again = self.called(subject, args, inputs, seed=0 if self.case.train else 1)
             self.observed["again"] = tuple(_detached(r) for r in again)
-        if missing:
+        if missing and alignment is not None:
+            # Layers of another form are not the same mistake as layers that are not there.
+            shapes = (shape for _, shape in alignment.leftover)
+            self.observed["leftover"] = tuple(sorted({s for s in shapes if len(s) > 1}))
             self.observed["random"] = self.depends_on_seed(returned)
         return Outcome(
             "returned",
