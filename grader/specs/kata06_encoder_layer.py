@@ -890,7 +890,6 @@ KATA = Kata(
         ("norm-shared", "layer-list-multiplied"),
         ("norm-in-forward", "ln-no-affine", "norms-in-python-list"),
         ("ffn-missing", "returns-attn-block"),
-        ("super-init-missing", "api-typos"),
         # After the first norm alone, and on the second sum alone.
         ("dropout-before", "dropout-after"),
     ),

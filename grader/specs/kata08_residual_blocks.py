@@ -795,7 +795,6 @@ KATA = Kata(
         # The norm does not see whether x counts twice, or the rest counts half.
         ("residual-doubled", "residual-scaled"),
         ("norm-in-forward", "ln-no-affine"),
-        ("super-init-missing", "api-typos"),
     ),
     accepts=((Edit(NORM, "self.norm = nn.LayerNorm(d_model, eps=1e-12)"),),),
     hints=HINTS,
