@@ -34,7 +34,7 @@ WIDTH = 8
 # probes that show one of them alone, sets of two, of three, and last all pairs,
 # for bugs of which each shows on every probe.
 SINGLE_CALLS, SCAN_CALLS = 2500, 1200
-PAIR_CALLS, TRIPLE_CALLS, ALL_PAIRS_CALLS = 1500, 1200, 500
+PAIR_CALLS, TRIPLE_CALLS, ALL_PAIRS_CALLS = 1500, 1200, 1500
 
 
 @dataclass(frozen=True)
