@@ -30,6 +30,10 @@ settings.register_profile(
 settings.register_profile("explore", database=None, deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
+# Tensors are tiny here: threads of workers that share the cores only wait for each other.
+# Set before torch is imported, and passed on to every process a test starts.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # A git hook tells git which repository it runs for; tests make their own.
 for _name in [name for name in os.environ if name.startswith("GIT_")]:
     del os.environ[_name]

@@ -1,7 +1,7 @@
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-import numpy as np
+import math
 
 
 class ScaledDotProductAttention(nn.Module):
@@ -33,7 +33,7 @@ class MultiHeadSelfAttention(nn.Module):
         self.w_ks = nn.Linear(d_model, num_heads * self.d_k, bias=False)
         self.w_vs = nn.Linear(d_model, num_heads * self.d_v, bias=False)
         self.fc = nn.Linear(num_heads * self.d_v, d_model, bias=False)
-        self.attention = ScaledDotProductAttention(temperature=float(np.power(self.d_k, 0.5)))
+        self.attention = ScaledDotProductAttention(temperature=math.pow(self.d_k, 0.5))
 
     def forward(self, x, causal_mask=None, pad_mask=None):
         sz_b, len_q = x.size(0), x.size(1)
