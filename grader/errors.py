@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 
 class GraderError(Exception):
     """Anything the grader reports in one line instead of a traceback."""
@@ -33,5 +35,24 @@ class NotLoadable(GraderError):
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
+        self.message = message
+        self.line = line
+
+
+class AnswerEnded(BaseException):
+    """The process that ran the answer hung, died or was cut off in the midst of a call.
+
+    Not an Exception: Hypothesis would take it for a failing example and shrink
+    it, one hang after another. `line` and `code` are the learner's, where known.
+    """
+
+    def __init__(
+        self,
+        status: Literal["timeout", "memory", "crashed"],
+        message: str,
+        line: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status: Literal["timeout", "memory", "crashed"] = status
         self.message = message
         self.line = line

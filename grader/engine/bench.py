@@ -17,29 +17,59 @@ from grader.model import Case, Edit, Kata, Outcome, Recipe, Target
 from grader.patching import patch
 from grader.strategies import with_other_calls_before
 
+# What is observed of an answer only to be compared with the solution's.
+COMPARED = frozenset({"gradients"})
 SOLUTION_FILE = "<solution>"
 
 
 class Answer(Protocol):
-    """The learner's file, wherever it runs. Only plain data crosses this line."""
+    """The learner's file, wherever it runs. Only plain data crosses this line.
+
+    Any call may raise AnswerEnded where the file runs in a process of its own.
+    """
 
     def problems(self, targets: Sequence[Target]) -> tuple[Problem, ...]: ...
 
-    def run(self, case: Case) -> Outcome: ...
+    def run(
+        self,
+        case: Case,
+        meanwhile: Callable[[], object] | None = None,
+        /,
+        *,
+        hurry: bool = False,
+    ) -> Outcome:
+        """Run a case; do `meanwhile` while it runs elsewhere; with `hurry`, wait less for it."""
+        ...
+
+    def restart(self) -> None:
+        """Have the next call run as if the file had just been loaded."""
+        ...
 
 
 class LocalAnswer:
     """An answer that runs in this process."""
 
     def __init__(self, source: bytes, path: str) -> None:
-        self.namespace = load(source, path)
+        self._source = source
+        self._path = path
+        self.restart()
+
+    def restart(self) -> None:
+        self.namespace = load(self._source, self._path)
         if torch.get_default_device().type != "cpu":
             torch.set_default_device("cpu")  # the answer's business, not the solution's
 
     def problems(self, targets: Sequence[Target]) -> tuple[Problem, ...]:
         return problems(self.namespace, targets)
 
-    def run(self, case: Case) -> Outcome:
+    def run(
+        self,
+        case: Case,
+        _meanwhile: Callable[[], object] | None = None,
+        /,
+        *,
+        hurry: bool = False,  # noqa: ARG002 - nothing here can hang but all of it
+    ) -> Outcome:
         return execute(case, self.namespace)
 
 
@@ -83,11 +113,14 @@ class Bench:
         self.kata = kata
         self.path = path
         self.answer = answer
+        # What the answer was last run on: where a call ends it, this is the case.
+        self.latest: Case | None = None
         self.reference = reference
         self.assignment: dict[str, int] = {}
         self.absent: dict[str, tuple[str, ...]] = {}
         self._cases: dict[Hashable, Case] = {}
         self._keys: dict[int, Hashable] = {}
+        self._recipes: dict[int, Recipe] = {}
         self._got: dict[int, Outcome] = {}
         self._expected: dict[int, Expected] = {}
 
@@ -106,6 +139,7 @@ class Bench:
             case = replace(case, observe=case.observe | observe)
             self._cases[key] = vary(case) if vary else case
             self._keys[id(self._cases[key])] = key
+            self._recipes[id(self._cases[key])] = recipe
         return self._cases[key]
 
     def key_of(self, case: Case) -> Hashable:
@@ -119,8 +153,16 @@ class Bench:
 
     def got(self, case: Case) -> Outcome:
         if id(case) not in self._got:
-            self._got[id(case)] = self.answer.run(self.prepared(case))
+            self.latest = case
+            # Where both are wanted, answer and solution run at the same time.
+            both = case.observe <= COMPARED and id(case) not in self._expected
+            meanwhile = (lambda: self.expected(case)) if both else None
+            self._got[id(case)] = self.answer.run(self.prepared(case), meanwhile)
         return self._got[id(case)]
+
+    def recipe_of(self, case: Case) -> Recipe:
+        """Return the recipe that a case of this bench was built from."""
+        return dict(self._recipes[id(case)])
 
     def expected(self, case: Case) -> Expected:
         if id(case) not in self._expected:

@@ -42,9 +42,7 @@ def judge(bench: Bench, check: Check, recipe: Recipe) -> Finding:
             return None
         return exception(got.raised)
     if got.status == "memory":
-        asked = got.raised.message if got.raised is not None else ""
-        line = got.raised.line if got.raised is not None else None
-        return Mismatch(f"runs out of memory: {asked}", line=line)
+        return starved(got.raised)
     return _WATCH[check.watch](bench, check, recipe)
 
 
@@ -59,9 +57,20 @@ def exception(raised: Raised) -> Mismatch:
         message = f"still raises NotImplementedError: not written yet{code}"
     elif kind in ("SystemExit", "KeyboardInterrupt"):
         message = f"{kind} raised{code}: return the value, do not end the program"
-    elif kind == "EOFError" or "reading from stdin" in raised.message:
+    elif kind in ("EOFError", "BdbQuit") or "reading from stdin" in raised.message:
         message = f"waits for input{code}; remove it, there is no keyboard here"
     return Mismatch(message, "", f"{kind}", line=raised.line, shapes=raised.shapes)
+
+
+def starved(raised: Raised | None) -> Mismatch:
+    """Say where memory ran out, and how much was asked for where the allocator told."""
+    if raised is None:
+        return Mismatch("runs out of memory")
+    asked = re.search(r"tried to allocate (\d+) bytes", raised.message)
+    much = f": {int(asked[1]) / 1e9:,.1f} GB asked for at once" if asked else ""
+    own = f": {raised.message}" if raised.message and not asked else ""
+    code = f" in `{raised.code}`" if raised.code else ""
+    return Mismatch(f"runs out of memory{code}{much}{own}", line=raised.line, shapes=raised.shapes)
 
 
 def _silent(bench: Bench, recipe: Recipe) -> Mismatch:

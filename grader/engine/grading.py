@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from grader import catalog
 from grader.engine.bench import Answer, Bench, LocalAnswer, Reference
 from grader.engine.checking import OBSERVE, judge, unwritten
-from grader.engine.comparing import compare_returned
+from grader.engine.comparing import compare_returned, same_behaviour
 from grader.engine.contract import Problem
 from grader.engine.diagnosing import Diagnosis, bank, gather
+from grader.engine.ending import smallest_ending
 from grader.engine.exploring import smallest_failure
 from grader.engine.mutants import Store
 from grader.engine.showing import counterexample
-from grader.errors import NotLoadable
+from grader.errors import AnswerEnded, NotLoadable
 from grader.model import (
     Case,
     Check,
@@ -28,7 +29,13 @@ from grader.model import (
     Verdict,
 )
 
+CHANGING = "it keeps state from earlier calls, or is random"
 Progress = Callable[[float, str], None]
+ENDINGS = {
+    "timeout": ("answers_in_time", "it answers in time"),
+    "memory": ("fits_in_memory", "it fits into memory"),
+    "crashed": ("runs_to_the_end", "it runs to the end"),
+}
 # With a wrong answer, assignments of unnamed layers are told apart on this many probes.
 ENOUGH_PROBES = 6
 
@@ -44,6 +51,7 @@ def grade(
     progress: Progress | None = None,
     store: Store | None = None,
     preliminary: Callable[[Verdict], None] | None = None,
+    load: Callable[[bytes, str], Answer] = LocalAnswer,
 ) -> Verdict:
     """Grade the file `source`, which lies at `path`, as an answer to `kata`.
 
@@ -51,12 +59,15 @@ def grade(
     `examples` overrides how many
     Hypothesis examples each check explores, 0 for none. `store` keeps what is
     known of the solution's mutants from one grading to the next. `preliminary`
-    is told the verdict before the bugs are named, which may take longer. The same
-    source, examples and seed always give the same verdict.
+    is told the verdict before the bugs are named, which may take longer. `load`
+    says where the answer runs. The same source, examples and seed always give
+    the same verdict.
     """
     started = time.perf_counter()
     try:
-        answer = LocalAnswer(source, path)
+        answer = load(source, path)
+    except AnswerEnded as ended:
+        return verdict(kata, ended.status, path, started, [_ending(ended)])
     except NotLoadable as error:
         result = CheckResult(
             "file_loads", "the file can be loaded", "failed", error.message, error.line
@@ -86,6 +97,16 @@ class Grading:
     starved: bool = False
 
     def run(self, started: float) -> Verdict:
+        """Return the verdict, also where the answer does not live to see it."""
+        try:
+            return self.graded(started)
+        except AnswerEnded as ended:
+            result = self.smallest_ending(ended)
+            return verdict(
+                self.kata, ended.status, self.path, started, [result, *self.results], (), self.notes
+            )
+
+    def graded(self, started: float) -> Verdict:
         kata = self.kata
         self.tell(0.0, "loading")
         faults = {problem.target: problem for problem in self.answer.problems(kata.targets)}
@@ -109,7 +130,40 @@ class Grading:
         self.check_all(set(waiting))
         if self.preliminary is not None:
             self.preliminary(self.verdict(started, ()))
-        return self.verdict(started, self.diagnose(set(waiting)))
+        bugs: list[NamedBug] = []
+        try:
+            self.replay()
+            bugs = self.diagnose(set(waiting))
+        except AnswerEnded as ended:  # on a probe that no check had come to
+            self.notes.append(f"on another case, {ended.message.splitlines()[0]}")
+        return self.verdict(started, bugs)
+
+    def smallest_ending(self, ended: AnswerEnded) -> CheckResult:
+        """Return what to say of an answer that hung or died: the smallest case that does it."""
+        if not hasattr(self, "bench"):
+            return _ending(ended)
+        self.tell(0.9, "looking for the smallest such case")
+        case, ended = smallest_ending(self.bench, ended)
+        if case is None:
+            return _ending(ended)
+        mismatch = Mismatch(ended.message, line=ended.line)
+        shown = counterexample(self.bench, case, self.bench.recipe_of(case), mismatch, state=False)
+        return replace(_ending(ended), counterexample=shown)
+
+    def replay(self) -> None:
+        """Run the first failing case on a fresh start; say so where the answer is another.
+
+        What fails only after other calls, or only sometimes, is hard to find
+        for whoever looks at one call.
+        """
+        if not self.failing:
+            return
+        case = self.failing[0]
+        before = self.bench.got(case)
+        self.answer.restart()
+        after = self.answer.run(self.bench.prepared(case))
+        if not same_behaviour(case, before, after):
+            self.notes.insert(0, "on a fresh start the same call does something else: " + CHANGING)
 
     def verdict(self, started: float, bugs: Sequence[NamedBug]) -> Verdict:
         failed = any(r.status == "failed" for r in self.results)
@@ -276,6 +330,11 @@ def _problems(faults: Sequence[Problem] | object) -> list[CheckResult]:
         )
         for problem in faults  # type: ignore[attr-defined]
     ]
+
+
+def _ending(ended: AnswerEnded) -> CheckResult:
+    name, title = ENDINGS[ended.status]
+    return CheckResult(name, title, "failed", ended.message, ended.line)
 
 
 def verdict(

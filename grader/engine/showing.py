@@ -17,15 +17,24 @@ SMALL = 12
 
 
 def counterexample(
-    bench: Bench, case: Case, recipe: Recipe, mismatch: Mismatch, varied: Case | None = None
+    bench: Bench,
+    case: Case,
+    recipe: Recipe,
+    mismatch: Mismatch,
+    varied: Case | None = None,
+    *,
+    state: bool = True,
 ) -> Counterexample:
-    """Describe the case on which a check failed; with `varied`, the second call as well."""
+    """Describe the case on which a check failed; with `varied`, the second call as well.
+
+    Without `state`, the script leaves out the weights: reading them runs the answer.
+    """
     change = _change(case, varied) if varied is not None else ""
     return Counterexample(
         called=called(case) + (f"; then again with {change}" if change else ""),
         expected=mismatch.expected,
         got=mismatch.got,
-        python=python(bench, case, varied),
+        python=python(bench, case, varied, state=state),
         recipe=dict(recipe),
         shapes=mismatch.shapes,
     )
@@ -87,7 +96,7 @@ def _option(value: Any) -> str:
     return repr(value)
 
 
-def python(bench: Bench, case: Case, varied: Case | None = None) -> str:
+def python(bench: Bench, case: Case, varied: Case | None = None, *, state: bool = True) -> str:
     """Write a script that makes the failing call on the learner's own file.
 
     The weights are those of the learner's module after ours were copied in, so
@@ -111,7 +120,7 @@ def python(bench: Bench, case: Case, varied: Case | None = None) -> str:
     if case.init is not None:
         options = ", ".join(f"{n}={_made(v)}" for n, v in case.init.items())
         lines.append(f"layer = {case.target}({options})")
-        lines += _weights(bench, case)
+        lines += _weights(bench, case) if state else []
         if case.dtype in ("float16", "bfloat16"):
             lines.append(f"layer.to(torch.{case.dtype})")
         lines.append("layer.train()" if case.train else "layer.eval()")

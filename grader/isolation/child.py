@@ -1,5 +1,8 @@
 """The process that loads torch and grades: `python -m grader.isolation.child`.
 
+It judges: the answers themselves run in workers, processes of their own that
+are forked from a nursery. Both are there before anything of a kata is loaded.
+
 It starts with its jobs on stdin, its replies on stdout and everything else on
 stderr, because three pipes are what every system can hand to a child. Before
 any answer runs, the two private ones move to numbers of their own: from then
@@ -26,11 +29,14 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from grader.catalog import ROOT
+from grader.isolation.containing import claim
 from grader.isolation.prints import end_of_prints
-from grader.isolation.sandbox import confine
+
+if TYPE_CHECKING:
+    from grader.isolation.answering import RemoteAnswer
+    from grader.isolation.nursery import Workers
 
 # Away from the low numbers that code closes or writes to by habit.
 FIRST_NUMBER = 120
@@ -42,25 +48,26 @@ def main() -> None:
     jobs, replies = _take_channels()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
     _die_with(int(sys.argv[1]))
+    claim()  # what it says is for `doctor` to tell; an answer is graded anyway
     reply = Reply(replies)
     try:
         from grader.engine.grading import grade
+        from grader.isolation.nursery import workers
     except BaseException:  # noqa: BLE001 - whatever it is, the parent has to be told
         reply.send(fault=traceback.format_exc())
         return
     # What is loaded stays; collecting it again and again would take 0.2 s.
     gc.collect()
     gc.freeze()
-    # From here on it writes to its empty folder alone, starts nothing, reaches no network.
-    confine(Path.cwd(), readable=[ROOT], keep=[jobs.fileno(), replies])
-    # Where it hangs or dies is told by C code on the private channel: the
-    # parent picks the answer's line out of it.
+    nursery = workers(Path.cwd())
+    # Where it hangs or dies is told by C code on the private channel.
     faulthandler.enable(replies, all_threads=True)
     if hasattr(faulthandler, "register"):
         faulthandler.register(signal.SIGUSR1, replies, all_threads=True)
     reply.send(ready=True)
     for line in jobs:
-        _run(json.loads(line), reply, grade)
+        _run(json.loads(line), reply, grade, nursery)
+    nursery.close()
 
 
 class Reply:
@@ -76,7 +83,7 @@ class Reply:
             data = data[os.write(self.number, data) :]
 
 
-def _run(job: dict[str, Any], reply: Reply, grade: Callable[..., Any]) -> None:
+def _run(job: dict[str, Any], reply: Reply, grade: Callable[..., Any], nursery: Workers) -> None:
     from grader.catalog import Entry
     from grader.records import to_dict
 
@@ -84,6 +91,14 @@ def _run(job: dict[str, Any], reply: Reply, grade: Callable[..., Any]) -> None:
 
     def progress(fraction: float, title: str) -> None:
         reply.send(id=job_id, progress=fraction, title=title)
+
+    answers: list[RemoteAnswer] = []
+
+    def load(source: bytes, path: str) -> RemoteAnswer:
+        from grader.isolation.answering import RemoteAnswer
+
+        answers.append(RemoteAnswer(nursery, source, path))
+        return answers[0]
 
     message: dict[str, Any]
     try:
@@ -97,12 +112,16 @@ def _run(job: dict[str, Any], reply: Reply, grade: Callable[..., Any]) -> None:
             seed=job["seed"],
             progress=progress,
             preliminary=lambda verdict: reply.send(id=job_id, preliminary=to_dict(verdict)),
+            load=load,
         )
         message = {"verdict": to_dict(verdict)}
     except MemoryError as error:
         message = {"memory": str(error)}
     except BaseException:  # noqa: BLE001 - the engine lets nothing of an answer's through
         message = {"fault": traceback.format_exc()}
+    finally:
+        for answer in answers:
+            answer.close()
     _flush(job_id)
     reply.send(id=job_id, **message)
 

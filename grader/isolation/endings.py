@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from grader.catalog import Entry
 from grader.isolation.faults import record
@@ -49,7 +51,11 @@ def not_loadable(entry: Entry, path: str, message: str) -> Verdict:
 
 
 def timeout(scene: Scene, limit: float) -> Verdict:
-    message = f"no answer within {limit:g} s; an endless loop?{scene.where()}"
+    # One call that does not end is told apart from this; here they are slow, or too many.
+    message = (
+        f"not graded within {limit:g} s: the answer is slow, or the machine is; "
+        f"--timeout {3 * limit:g} allows more{scene.where()}"
+    )
     return _failed(scene, "timeout", "answers_in_time", "it answers in time", message)
 
 
@@ -68,18 +74,31 @@ def crashed(scene: Scene, returncode: int | None, *, out_of_memory: bool = False
     """Judge a process that ended, or hung up, without a verdict."""
     if out_of_memory:
         return memory(scene, "the system ended the process to save the others")
+    message = how_it_died(returncode) + scene.where()
+    return _failed(scene, "crashed", "runs_to_the_end", "it runs to the end", message)
+
+
+def how_it_died(returncode: int | None) -> str:
+    """Say what became of a process: its exit code, a signal below 0, None if it only hung up."""
     if returncode is None:
-        how = "the connection to the grader was closed from inside the answer"
-    elif returncode < 0:
+        return "the connection to the grader was closed from inside the answer"
+    if returncode < 0:
         name = _signal_name(-returncode)
         meaning = MEANINGS.get(name, "it was ended by a signal")
-        how = f"the process that ran the answer died: {meaning} ({name})"
-    else:
-        how = (
-            f"the process that ran the answer ended with exit code {returncode} "
-            "instead of returning; is there an os._exit?"
-        )
-    return _failed(scene, "crashed", "runs_to_the_end", "it runs to the end", how + scene.where())
+        return f"the process that ran the answer died: {meaning} ({name})"
+    return (
+        f"the process that ran the answer ended with exit code {returncode} "
+        "instead of returning; is there an os._exit?"
+    )
+
+
+def kills_by_system() -> int:
+    """Return how many processes the system has ended for lack of memory."""
+    with contextlib.suppress(OSError, ValueError):
+        for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0
 
 
 def fault(scene: Scene, report: str) -> Verdict:

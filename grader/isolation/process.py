@@ -18,7 +18,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, BinaryIO, Literal, cast
 
 from grader.catalog import ROOT, Entry
@@ -60,7 +59,7 @@ class Process:
         self._interrupted = interrupted
         self._ready = False
         self._scratch = tempfile.mkdtemp(prefix="grader-")
-        self._kills = _kills_by_system()
+        self._kills = endings.kills_by_system()
         self._process = subprocess.Popen(  # noqa: S603 - this Python, our module
             [sys.executable, "-m", "grader.isolation.child", str(os.getpid())],
             stdin=subprocess.PIPE,
@@ -186,7 +185,7 @@ class Process:
         self._prints.settle(0.3)
         code = self._process.returncode if gone else None
         # The signal alone does not say who sent it; the system's own count does.
-        killed = code == -9 and _kills_by_system() > self._kills
+        killed = code == -9 and endings.kills_by_system() > self._kills
         scene = self._scene(job, seconds, title)
         return self._with_prints(endings.crashed(scene, code, out_of_memory=killed))
 
@@ -315,12 +314,3 @@ def _environment() -> dict[str, str]:
         "OMP_NUM_THREADS": "1",  # tensors are tiny, and the sums come out the same
         "MKL_NUM_THREADS": "1",
     }
-
-
-def _kills_by_system() -> int:
-    """Return how many processes the system has ended for lack of memory."""
-    with contextlib.suppress(OSError, ValueError):
-        for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines():
-            if line.startswith("oom_kill "):
-                return int(line.split()[1])
-    return 0

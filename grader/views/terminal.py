@@ -118,10 +118,10 @@ def _rows(
         rows = [("" if n else "what", note) for n, note in enumerate(verdict.notes)]
         rows.append(("next", "send that file to whoever keeps the katas"))
     else:
-        rows = [
-            ("what" if check is failed[0] else "also", _field(screen, check.message, 6))
-            for check in failed[:3]
-        ]
+        shown = failed[0].counterexample if failed else None
+        rows = [("called", _field(screen, shown.called, 3))] if shown and shown.called else []
+        told = list(dict.fromkeys(check.message for check in failed))
+        rows += [("also" if n else "what", _field(screen, t, 6)) for n, t in enumerate(told[:3])]
         rows += _notes(screen, verdict)
         rows.append(("next", f"mend that, then {context.again}"))
     return rows

@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-from grader.isolation.sandbox import available
-
 Grade = Callable[..., "list[dict[str, Any]]"]
 
 
@@ -81,7 +79,7 @@ def test_an_endless_loop_is_a_timeout_with_its_line_and_the_next_job_goes_on(gra
     assert time.monotonic() - began < 10
     assert loop["status"] == "timeout"
     assert loop["checks"][0]["name"] == "answers_in_time"
-    assert "no answer within 0.5 s; an endless loop?" in message(loop)
+    assert "not graded within 0.5 s: the answer is slow, or the machine is" in message(loop)
     assert "while checking: it answers" in message(loop)
     assert loop["checks"][0]["line"] in (4, 5)
     assert loop["path"] == "katas/kata01_echo.py"
@@ -132,12 +130,10 @@ def test_a_segmentation_fault_has_the_line_of_the_answer(grade: Grade) -> None:
 
 
 def test_running_out_of_memory_is_called_so(grade: Grade) -> None:
-    own, limit = grade('raise MemoryError("40 GB")', "return len(bytearray(3 << 30))")
+    (own,) = grade('raise MemoryError("40 GB")')
     assert own["status"] == "memory"
+    assert own["checks"][0]["name"] == "fits_in_memory"
     assert "40 GB" in message(own)
-    if sys.platform == "linux":
-        assert limit["status"] == "memory"
-        assert limit["checks"][0]["name"] == "fits_in_memory"
 
 
 def test_a_flood_of_prints_neither_blocks_nor_shows(grade: Grade) -> None:
@@ -199,33 +195,6 @@ def test_a_verdict_stands_though_its_cause_is_still_looked_for(grade: Grade) -> 
     assert "time was up while looking for the cause" in record["notes"][0]
 
 
-FILTERED = available().holds("filter")
-
-
-@pytest.mark.skipif(not FILTERED, reason="this system cannot refuse system calls")
-def test_an_answer_starts_no_process(grade: Grade) -> None:
-    (record,) = grade("try:\n    os.fork()\nexcept OSError as error:\n    print('refused:', error)")
-    assert record["status"] == "passed"
-    assert "refused: " in record["notes"][-1]
-
-
-@pytest.mark.skipif(not available().holds("files"), reason="this system has no Landlock")
-def test_an_answer_writes_to_its_own_folder_alone(grade: Grade, tmp_path: Path) -> None:
-    kept = tmp_path / "kept"
-    kept.write_text("as it was")
-    (record,) = grade(
-        "open('mine', 'w').write('here')\n"
-        f"for change in (lambda: os.remove({str(kept)!r}), lambda: open({str(kept)!r}, 'w')):\n"
-        "    try:\n"
-        "        change()\n"
-        "    except OSError as error:\n"
-        "        print('refused:', error)"
-    )
-    assert record["status"] == "passed"
-    assert kept.read_text() == "as it was"
-
-
-@pytest.mark.skipif(FILTERED, reason="an answer starts no process here")
 def test_processes_left_behind_end_with_the_child(grade: Grade, tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     (record,) = grade(
@@ -238,7 +207,6 @@ def test_processes_left_behind_end_with_the_child(grade: Grade, tmp_path: Path) 
     assert _gone(int(pid.read_text()))
 
 
-@pytest.mark.skipif(FILTERED, reason="an answer starts no process here")
 def test_a_fork_that_holds_the_pipes_does_not_delay_a_crash(grade: Grade) -> None:
     began = time.monotonic()
     (record,) = grade("if os.fork() == 0:\n    time.sleep(60)\nos._exit(7)", timeout="20")

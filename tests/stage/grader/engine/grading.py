@@ -19,8 +19,12 @@ def grade(
     seed: int,
     progress: Callable[[float, str], None],
     preliminary: Callable[[Verdict], None],
+    load: object,
 ) -> Verdict:
-    """Pass if answer() returns, fail if it asserts wrongly, else break as it breaks."""
+    """Pass if answer() returns, fail if it asserts wrongly, else break as it breaks.
+
+    Here the answer runs in the judge's process: how that one ends is what is tested.
+    """
     progress(0.5, "it answers")
     names: dict[str, Any] = {}
     try:
