@@ -155,9 +155,10 @@ def prove(stem: str) -> tuple[Finding, ...]:
         torch.set_num_threads(1)
         entry = find(stem, among=solved(ROOT))
         # Every variant is compared with every other: their outcomes are computed once.
-        store = Store(entry.solution_path.read_text(encoding="utf-8"))
+        spec = entry.load_spec()
+        store = Store(spec, entry.solution_path.read_text(encoding="utf-8"))
         engine = Engine(partial(grade, store=store), indistinguishable)
-        return tuple(prove_kata(entry.load_spec(), entry, engine))
+        return tuple(prove_kata(spec, entry, engine))
     except GraderError as error:
         return (Finding(kata, "fault", str(error)),)
     except Exception as error:  # noqa: BLE001 - the author needs to see any of them

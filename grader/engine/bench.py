@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -13,12 +14,18 @@ from grader.engine.comparing import Expected, spread_between
 from grader.engine.contract import Problem, problems
 from grader.engine.execution import execute, without
 from grader.engine.loading import Namespace, load
+from grader.errors import AnswerEnded
 from grader.model import Case, Edit, Kata, Outcome, Recipe, Target
 from grader.patching import patch
 from grader.strategies import with_other_calls_before
 
 # What is observed of an answer only to be compared with the solution's.
 COMPARED = frozenset({"gradients"})
+# Some 250 gradings of answers that fail in different ways; right ones draw the same cases.
+MOST_CASES = 20_000
+# Numbers in a case that is sent before the reply to the last one was taken: both
+# have to fit into what the line between holds, or both sides wait for each other.
+LARGEST_AHEAD = 4000
 SOLUTION_FILE = "<solution>"
 
 
@@ -30,15 +37,12 @@ class Answer(Protocol):
 
     def problems(self, targets: Sequence[Target]) -> tuple[Problem, ...]: ...
 
-    def run(
-        self,
-        case: Case,
-        meanwhile: Callable[[], object] | None = None,
-        /,
-        *,
-        hurry: bool = False,
-    ) -> Outcome:
-        """Run a case; do `meanwhile` while it runs elsewhere; with `hurry`, wait less for it."""
+    def submit(self, case: Case) -> None:
+        """Begin to run a case; two may be under way, and are run in order."""
+        ...
+
+    def result(self, *, hurry: bool = False) -> Outcome:
+        """Wait for the earlier one; with `hurry`, not as long."""
         ...
 
     def restart(self) -> None:
@@ -52,9 +56,11 @@ class LocalAnswer:
     def __init__(self, source: bytes, path: str) -> None:
         self._source = source
         self._path = path
+        self._submitted: deque[Case] = deque()
         self.restart()
 
     def restart(self) -> None:
+        self._submitted.clear()
         self.namespace = load(self._source, self._path)
         if torch.get_default_device().type != "cpu":
             torch.set_default_device("cpu")  # the answer's business, not the solution's
@@ -62,26 +68,59 @@ class LocalAnswer:
     def problems(self, targets: Sequence[Target]) -> tuple[Problem, ...]:
         return problems(self.namespace, targets)
 
-    def run(
-        self,
-        case: Case,
-        _meanwhile: Callable[[], object] | None = None,
-        /,
-        *,
-        hurry: bool = False,  # noqa: ARG002 - nothing here can hang but all of it
-    ) -> Outcome:
-        return execute(case, self.namespace)
+    def submit(self, case: Case) -> None:
+        self._submitted.append(case)
+
+    def result(self, *, hurry: bool = False) -> Outcome:  # noqa: ARG002 - nobody could end it
+        return execute(self._submitted.popleft(), self.namespace)
 
 
 class Reference:
-    """The solution, and the harmless variants of it that a kata accepts."""
+    """The solution, and the harmless variants of it that a kata accepts.
+
+    It keeps the cases built from recipes, and what the solution did on them:
+    the next answer to the same kata is compared with the same. `absent` names
+    the weights that an answer does not have.
+    """
 
     def __init__(self, kata: Kata, source: str) -> None:
+        self.kata = kata
         self.source = source
         self.solution = solution_namespace(source)
         self.variants = [solution_namespace(source, edits) for edits in kata.accepts]
+        self._cases: dict[Hashable, Case] = {}
+        self._expected: dict[tuple[Hashable, tuple[str, ...]], Expected] = {}
 
-    def expect(self, case: Case) -> Expected:
+    def case(
+        self,
+        recipe: Recipe,
+        observe: frozenset[str] = frozenset(),
+        vary: Callable[[Case], Case] | None = None,
+    ) -> tuple[Hashable, Case]:
+        """Return the case of a recipe, or of a recipe and a change to it, and its key."""
+        key = (tuple(sorted(recipe.items())), observe, vary)
+        if key not in self._cases:
+            case = self.kata.build(recipe)
+            if recipe.get("after_others"):  # a word that means the same in every kata
+                case = with_other_calls_before(case)
+            case = replace(case, observe=case.observe | observe)
+            self._cases[key] = vary(case) if vary else case
+        return key, self._cases[key]
+
+    def expect(self, key: Hashable, case: Case) -> Expected:
+        """Return what the solution does on a case, as both sides get it."""
+        whole = (key, case.absent)
+        if whole not in self._expected:
+            self._expected[whole] = self._measured(case)
+        return self._expected[whole]
+
+    def tidy(self) -> None:
+        """Between two gradings: drop everything once it is much."""
+        if len(self._cases) > MOST_CASES:
+            self._cases.clear()
+            self._expected.clear()
+
+    def _measured(self, case: Case) -> Expected:
         outcome = execute(case, self.solution)
 
         def measure() -> dict[str | int, float]:
@@ -102,6 +141,11 @@ def solution_namespace(source: str, edits: Sequence[Edit] = ()) -> Namespace:
     return replace(load(text.encode(), SOLUTION_FILE, module_name="solution"), kept={})
 
 
+def _size(case: Case) -> int:
+    tensors = [*case.weights.values(), *case.inputs.values(), *case.args]
+    return sum(value.numel() for value in tensors if isinstance(value, Tensor))
+
+
 class Bench:
     """Cases built from recipes, and what the answer and the solution did on them.
 
@@ -118,11 +162,12 @@ class Bench:
         self.reference = reference
         self.assignment: dict[str, int] = {}
         self.absent: dict[str, tuple[str, ...]] = {}
-        self._cases: dict[Hashable, Case] = {}
+        self._cases: dict[int, tuple[Case, Recipe]] = {}
         self._keys: dict[int, Hashable] = {}
-        self._recipes: dict[int, Recipe] = {}
         self._got: dict[int, Outcome] = {}
         self._expected: dict[int, Expected] = {}
+        self._under_way: deque[Case] = deque()
+        self._ahead: deque[Case] = deque()
 
     def case(
         self,
@@ -131,16 +176,11 @@ class Bench:
         vary: Callable[[Case], Case] | None = None,
     ) -> Case:
         """Build the case of a recipe, or of a recipe and a change to it."""
-        key = (tuple(sorted(recipe.items())), observe, vary)
-        if key not in self._cases:
-            case = self.kata.build(recipe)
-            if recipe.get("after_others"):  # a word that means the same in every kata
-                case = with_other_calls_before(case)
-            case = replace(case, observe=case.observe | observe)
-            self._cases[key] = vary(case) if vary else case
-            self._keys[id(self._cases[key])] = key
-            self._recipes[id(self._cases[key])] = recipe
-        return self._cases[key]
+        key, case = self.reference.case(recipe, observe, vary)
+        if id(case) not in self._keys:
+            self._keys[id(case)] = key
+            self._cases[id(case)] = case, recipe
+        return case
 
     def key_of(self, case: Case) -> Hashable:
         """Return what a case was built from; equal for equal cases of other benches."""
@@ -152,27 +192,72 @@ class Bench:
         return replace(case, assignment=self.assignment.get(case.target, 0))
 
     def got(self, case: Case) -> Outcome:
+        """Return what the answer does on a case; AnswerEnded is about this case alone."""
         if id(case) not in self._got:
             self.latest = case
-            # Where both are wanted, answer and solution run at the same time.
-            both = case.observe <= COMPARED and id(case) not in self._expected
-            meanwhile = (lambda: self.expected(case)) if both else None
-            self._got[id(case)] = self.answer.run(self.prepared(case), meanwhile)
+            if self._under_way and self._under_way[0] is not case:
+                self._finish()
+            if not self._under_way:
+                self._submit(case)
+            self._submit_next()
+            if case.observe <= COMPARED:
+                self.expected(case)  # the solution runs while the answer does
+            self._under_way.popleft()
+            try:
+                self._got[id(case)] = self.answer.result()
+            except AnswerEnded:
+                self._under_way.clear()
+                raise
         return self._got[id(case)]
+
+    def announce(self, cases: Iterable[Case]) -> None:
+        """Say which cases are likely to be asked for next, in this order.
+
+        The answer runs one while the one before is compared.
+        """
+        self._ahead = deque(cases)
+
+    def run(self, case: Case, *, hurry: bool = False) -> Outcome:
+        """Run a case as it is, apart from all others."""
+        self._finish()
+        self.answer.submit(case)
+        return self.answer.result(hurry=hurry)
+
+    def _submit(self, case: Case) -> None:
+        self.answer.submit(self.prepared(case))
+        self._under_way.append(case)
+
+    def _submit_next(self) -> None:
+        while self._ahead:
+            following = self._ahead.popleft()
+            known = id(following) in self._got or any(following is c for c in self._under_way)
+            if not known and _size(following) <= LARGEST_AHEAD:
+                self._submit(following)
+                return
+
+    def _finish(self) -> None:
+        """Take what was begun ahead of time; how it ends matters once it is asked for."""
+        while self._under_way:
+            case = self._under_way.popleft()
+            try:
+                self._got[id(case)] = self.answer.result()
+            except AnswerEnded:
+                self._under_way.clear()
 
     def recipe_of(self, case: Case) -> Recipe:
         """Return the recipe that a case of this bench was built from."""
-        return dict(self._recipes[id(case)])
+        return dict(self._cases[id(case)][1])
 
     def expected(self, case: Case) -> Expected:
         if id(case) not in self._expected:
             bare = replace(self.prepared(case), assignment=0)
-            self._expected[id(case)] = self.reference.expect(bare)
+            self._expected[id(case)] = self.reference.expect(self.key_of(case), bare)
         return self._expected[id(case)]
 
     def forget(self, target: str) -> None:
         """Drop what is known of a target whose layers are now read differently."""
-        for case in self._cases.values():
+        self._finish()
+        for case, _ in self._cases.values():
             if case.target == target:
                 self._got.pop(id(case), None)
                 self._expected.pop(id(case), None)
@@ -180,5 +265,5 @@ class Bench:
     def state(self, case: Case) -> Mapping[str, Tensor]:
         """Return the answer's own parameters with the weights of a case written in."""
         observe = frozenset({"state"})
-        outcome = self.answer.run(replace(self.prepared(case), observe=observe))
+        outcome = self.run(replace(self.prepared(case), observe=observe))
         return outcome.observed.get("state", {})

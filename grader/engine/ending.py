@@ -31,7 +31,7 @@ def smallest_ending(bench: Bench, ended: AnswerEnded) -> tuple[Case | None, Answ
     for smaller in smaller_recipes(recipe, axes(bench, found.target)):
         case = bench.case(smaller, found.observe)
         try:
-            bench.answer.run(bench.prepared(case), hurry=True)
+            bench.run(bench.prepared(case), hurry=True)
         except AnswerEnded as again:
             if again.status == ended.status:
                 return case, again

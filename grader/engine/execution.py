@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import torch
@@ -159,7 +160,8 @@ class _Call:
         module = self.construct()
         if not isinstance(module, nn.Module) or case.init is None:
             return module, None
-        if case.dtype != "float32":  # float32 is what modules are built in: nobody converts there
+        # float32 is what modules are built in: nobody converts there.
+        if case.dtype != "float32" and _has_other_dtype(module, self.dtype):
             module.to(self.dtype)
         ignore = {id(p) for part in self.given for p in part.parameters()}
         alignment = self.align(module, ignore)
@@ -306,6 +308,12 @@ class _Call:
             isinstance(a, Tensor) and isinstance(b, Tensor) and _same(a.detach(), b.detach())
             for a, b in zip(first, other, strict=True)
         )
+
+
+def _has_other_dtype(module: nn.Module, dtype: torch.dtype) -> bool:
+    """Tell whether there is something to convert; conversion itself takes much longer."""
+    held = chain(module.parameters(), module.buffers())
+    return any(tensor.is_floating_point() and tensor.dtype != dtype for tensor in held)
 
 
 def cotangent(value: Tensor) -> Tensor:

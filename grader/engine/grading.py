@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from grader import catalog
-from grader.engine.bench import Answer, Bench, LocalAnswer, Reference
+from grader.engine.bench import Answer, Bench, LocalAnswer
 from grader.engine.checking import OBSERVE, judge, unwritten
 from grader.engine.comparing import compare_returned, same_behaviour
 from grader.engine.contract import Problem
@@ -56,9 +56,9 @@ def grade(
     """Grade the file `source`, which lies at `path`, as an answer to `kata`.
 
     `solution` is the reference's source, by default the one in `solutions/`.
-    `examples` overrides how many
-    Hypothesis examples each check explores, 0 for none. `store` keeps what is
-    known of the solution's mutants from one grading to the next. `preliminary`
+    `examples` overrides how many Hypothesis examples each check explores, 0 for
+    none. `store` keeps what is known of the solution and its mutants from one
+    grading to the next. `preliminary`
     is told the verdict before the bugs are named, which may take longer. `load`
     says where the answer runs. The same source, examples and seed always give
     the same verdict.
@@ -75,7 +75,8 @@ def grade(
         return verdict(kata, "not_loadable", path, started, [result])
     if solution is None:
         solution = catalog.find(str(kata.number)).solution_path.read_text(encoding="utf-8")
-    store = store or Store(solution)
+    store = store or Store(kata, solution)
+    store.reference.tidy()
     return Grading(kata, answer, store, path, examples, seed, progress, preliminary).run(started)
 
 
@@ -112,7 +113,7 @@ class Grading:
         faults = {problem.target: problem for problem in self.answer.problems(kata.targets)}
         if len(faults) == len(kata.targets):
             return verdict(kata, "not_loadable", self.path, started, _problems(faults.values()))
-        self.bench = Bench(kata, self.answer, Reference(kata, self.store.source), self.path)
+        self.bench = Bench(kata, self.answer, self.store.reference, self.path)
         waiting: dict[str, CheckResult] = {}
         for target in kata.targets:
             if target.name in faults:
@@ -161,7 +162,7 @@ class Grading:
         case = self.failing[0]
         before = self.bench.got(case)
         self.answer.restart()
-        after = self.answer.run(self.bench.prepared(case))
+        after = self.bench.run(self.bench.prepared(case))
         if not same_behaviour(case, before, after):
             self.notes.insert(0, "on a fresh start the same call does something else: " + CHANGING)
 
@@ -258,18 +259,30 @@ class Grading:
 
     def failure(self, check: Check) -> tuple[Recipe, Mismatch] | None:
         """Return the smallest failing recipe of a check: bank first, then Hypothesis."""
+        examples = check.examples if self.examples is None else self.examples
         known: tuple[Recipe, Mismatch] | None = None
+        drawn = (check.name, examples, self.seed)
+        passing = self.store.drawn.get(drawn, ())
+        self.announce(check, (*check.bank, *passing))
         for recipe in check.bank:
             mismatch = self.mismatch(check, recipe)
             if mismatch is not None:
                 known = (recipe, mismatch)
                 break
-        examples = check.examples if self.examples is None else self.examples
         if not check.draws or not examples:
             return known
-        found = smallest_failure(
-            check, lambda recipe: self.mismatch(check, recipe), examples, self.seed
-        )
+        # While nothing fails, the same examples are drawn as for the last answer.
+        if passing and known is None and not any(self.mismatch(check, each) for each in passing):
+            return None
+        tried: list[Recipe] = []
+
+        def judged(recipe: Recipe) -> Mismatch | None:
+            tried.append(recipe)
+            return self.mismatch(check, recipe)
+
+        found = smallest_failure(check, judged, examples, self.seed)
+        if not found:
+            self.store.drawn[drawn] = tuple(tried)
         return found or known
 
     def mismatch(self, check: Check, recipe: Recipe) -> Mismatch | None:
@@ -283,6 +296,14 @@ class Grading:
             case = self.bench.case(recipe)
             self.notes.extend(self.bench.got(case).notes)
         return finding
+
+    def announce(self, check: Check, recipes: Sequence[Recipe]) -> None:
+        cases: list[Case] = []
+        for recipe in recipes:
+            cases.append(self.case_of(check, recipe))
+            if check.vary:
+                cases.append(self.bench.case(recipe, frozenset(), check.vary))
+        self.bench.announce(cases)
 
     def case_of(self, check: Check, recipe: Recipe) -> Case:
         return self.bench.case(recipe, OBSERVE.get(check.watch, frozenset()))

@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
-from grader.engine.bench import SOLUTION_FILE, solution_namespace
+from grader.engine.bench import SOLUTION_FILE, Reference, solution_namespace
 from grader.engine.execution import execute
 from grader.engine.loading import Namespace
 from grader.errors import NotLoadable, PatchError
-from grader.model import Case, Edit, Outcome
+from grader.model import Case, Edit, Kata, Outcome, Recipe
 from grader.patching import locate
 
 Edits = tuple[Edit, ...]
@@ -36,10 +36,13 @@ class _Statement:
 
 
 class Store:
-    """What is known of one solution's mutants; may serve many gradings of the same kata."""
+    """What is known of a kata's solution and its mutants; may serve many gradings of it."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, kata: Kata, source: str) -> None:
         self.source = source
+        self.reference = Reference(kata, source)
+        # What Hypothesis draws for a check while nothing fails, by name, examples and seed.
+        self.drawn: dict[tuple[str, int, int], tuple[Recipe, ...]] = {}
         # Modules are built anew for tracing: their constructors' lines count too.
         self.traced = replace(solution_namespace(source), kept=None)
         self.statements = _statements(source)

@@ -12,7 +12,9 @@ import re
 import select
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, cast
 
@@ -50,6 +52,7 @@ class RemoteAnswer:
         self._source = source
         self._path = path
         self._worker: _Worker | None = None
+        self._asked: deque[int] = deque()
         self._ready()
 
     def problems(self, targets: Sequence[Target]) -> tuple[Problem, ...]:
@@ -61,22 +64,20 @@ class RemoteAnswer:
                 return found
         raise self._ended("crashed", NONSENSE)
 
-    def run(
-        self,
-        case: Case,
-        meanwhile: Callable[[], object] | None = None,
-        /,
-        *,
-        hurry: bool = False,
-    ) -> Outcome:
-        limit = HURRIED_LIMIT if hurry else CALL_LIMIT
-        reply = self._ask(("run", case), limit, meanwhile)
+    def submit(self, case: Case) -> None:
+        """Have the worker run a case, after those that it has still to run."""
+        self._send(("run", case), CALL_LIMIT)
+
+    def result(self, *, hurry: bool = False) -> Outcome:
+        """Return what came of the earliest case that was submitted."""
+        reply = self._receive(HURRIED_LIMIT if hurry else CALL_LIMIT)
         if isinstance(reply, Outcome):
             return reply
         raise self._ended("crashed", NONSENSE)
 
     def restart(self) -> None:
-        """Forget the worker: the next call runs on a fresh one."""
+        """Forget the worker and what it was to run: the next call runs on a fresh one."""
+        self._asked.clear()
         worker, self._worker = self._worker, None
         if worker:
             worker.end()
@@ -98,12 +99,27 @@ class RemoteAnswer:
                     raise self._ended("crashed", NONSENSE)
         return self._worker
 
-    def _ask(
-        self, request: object, limit: float, meanwhile: Callable[[], object] | None = None
-    ) -> object:
+    def _ask(self, request: object, limit: float) -> object:
+        self._send(request, limit)
+        return self._receive(limit)
+
+    def _send(self, request: object, limit: float) -> None:
         worker = self._worker or self._ready()
+        with self._endings(worker, limit):
+            self._asked.append(worker.send(request, limit))
+
+    def _receive(self, limit: float) -> object:
+        worker = self._worker
+        if worker is None or not self._asked:
+            raise self._ended("crashed", NONSENSE)
+        with self._endings(worker, limit):
+            return worker.receive(self._asked.popleft(), limit)
+
+    @contextmanager
+    def _endings(self, worker: _Worker, limit: float) -> Generator[None]:
+        """Turn what the line says into what became of the answer."""
         try:
-            return worker.ask(request, limit, meanwhile)
+            yield
         except TimedOut:
             where = worker.stack(self._path, ask=True)
             what = "no answer" if limit < LOAD_LIMIT else "the file is not loaded"
@@ -115,6 +131,7 @@ class RemoteAnswer:
             worker.wait()
             killed = endings.kills_by_system() > worker.kills
             self._worker = None
+            self._asked.clear()
             code = worker.end()
             if code == -signal.SIGKILL and killed:
                 message = "it ran out of memory: the system ended the process to save the others"
@@ -157,16 +174,17 @@ class _Worker:
         self.alive = False
         self.kills = endings.kills_by_system()
 
-    def ask(
-        self, request: object, limit: float, meanwhile: Callable[[], object] | None = None
-    ) -> object:
+    def send(self, request: object, limit: float) -> int:
+        """Send a request and return its number."""
         self._count += 1
         self._connection.send(request, self._count, timeout=PATIENCE * limit)
-        if meanwhile is not None:
-            meanwhile()
+        return self._count
+
+    def receive(self, number: int, limit: float) -> object:
+        """Return the reply to a request; the limit counts from now."""
         if not self._answers_within(limit):
             raise TimedOut
-        return self._connection.receive(PATIENCE * limit, self._count)[1]
+        return self._connection.receive(PATIENCE * limit, number)[1]
 
     def greet(self) -> bool:
         """Tell whether it has come to life."""

@@ -35,8 +35,10 @@ from grader.isolation.containing import claim
 from grader.isolation.prints import end_of_prints
 
 if TYPE_CHECKING:
+    from grader.engine.mutants import Store
     from grader.isolation.answering import RemoteAnswer
     from grader.isolation.nursery import Workers
+    from grader.model import Kata
 
 # Away from the low numbers that code closes or writes to by habit.
 FIRST_NUMBER = 120
@@ -65,8 +67,9 @@ def main() -> None:
     if hasattr(faulthandler, "register"):
         faulthandler.register(signal.SIGUSR1, replies, all_threads=True)
     reply.send(ready=True)
+    judge = Judge(reply, nursery, grade)
     for line in jobs:
-        _run(json.loads(line), reply, grade, nursery)
+        judge.run(json.loads(line))
     nursery.close()
 
 
@@ -83,47 +86,87 @@ class Reply:
             data = data[os.write(self.number, data) :]
 
 
-def _run(job: dict[str, Any], reply: Reply, grade: Callable[..., Any], nursery: Workers) -> None:
-    from grader.catalog import Entry
-    from grader.records import to_dict
+class Cancelled(BaseException):
+    """The parent does not want the verdict any more: the file was saved again."""
 
-    job_id = job["id"]
 
-    def progress(fraction: float, title: str) -> None:
-        reply.send(id=job_id, progress=fraction, title=title)
+class Judge:
+    """Grades one job after the other, and keeps what is known of each kata's solution."""
 
-    answers: list[RemoteAnswer] = []
+    def __init__(self, reply: Reply, nursery: Workers, grade: Callable[..., Any]) -> None:
+        self._reply = reply
+        self._nursery = nursery
+        self._grade = grade
+        self._stores: dict[str, Store] = {}
+        self._at_work = False
+        if hasattr(signal, "SIGUSR2"):
+            signal.signal(signal.SIGUSR2, self._cancel)
 
-    def load(source: bytes, path: str) -> RemoteAnswer:
-        from grader.isolation.answering import RemoteAnswer
+    def run(self, job: dict[str, Any]) -> None:
+        """Grade a job and reply; whatever happens, its workers are ended."""
+        answers: list[RemoteAnswer] = []
+        message: dict[str, Any]
+        try:
+            try:
+                self._at_work = True
+                message = self._graded(job, answers)
+            finally:
+                self._at_work = False
+                for answer in answers:
+                    answer.close()
+        except Cancelled:
+            message = {"cancelled": True}
+            # It may have come in the midst of tracing.
+            sys.settrace(None)
+            self._stores.clear()
+        except MemoryError as error:
+            message = {"memory": str(error)}
+        except BaseException:  # noqa: BLE001 - the engine lets nothing of an answer's through
+            message = {"fault": traceback.format_exc()}
+        _flush(job["id"])
+        self._reply.send(id=job["id"], **message)
 
-        answers.append(RemoteAnswer(nursery, source, path))
-        return answers[0]
+    def _graded(self, job: dict[str, Any], answers: list[RemoteAnswer]) -> dict[str, Any]:
+        from grader.catalog import Entry
+        from grader.records import to_dict
 
-    message: dict[str, Any]
-    try:
+        def load(source: bytes, path: str) -> RemoteAnswer:
+            from grader.isolation.answering import RemoteAnswer
+
+            answers.append(RemoteAnswer(self._nursery, source, path))
+            return answers[-1]
+
+        def tell(**words: Any) -> None:
+            self._reply.send(id=job["id"], **words)
+
         entry = Entry(job["number"], job["stem"])
-        verdict = grade(
-            entry.load_spec(),
+        kata = entry.load_spec()
+        solution = entry.solution_path.read_text(encoding="utf-8")
+        verdict = self._grade(
+            kata,
             base64.b64decode(job["source"]),
             job["path"],
-            solution=entry.solution_path.read_text(encoding="utf-8"),
+            solution=solution,
             examples=job["examples"],
             seed=job["seed"],
-            progress=progress,
-            preliminary=lambda verdict: reply.send(id=job_id, preliminary=to_dict(verdict)),
+            progress=lambda fraction, title: tell(progress=fraction, title=title),
+            store=self._store(kata, solution),
+            preliminary=lambda verdict: tell(preliminary=to_dict(verdict)),
             load=load,
         )
-        message = {"verdict": to_dict(verdict)}
-    except MemoryError as error:
-        message = {"memory": str(error)}
-    except BaseException:  # noqa: BLE001 - the engine lets nothing of an answer's through
-        message = {"fault": traceback.format_exc()}
-    finally:
-        for answer in answers:
-            answer.close()
-    _flush(job_id)
-    reply.send(id=job_id, **message)
+        return {"verdict": to_dict(verdict)}
+
+    def _store(self, kata: Kata, solution: str) -> Store:
+        from grader.engine.mutants import Store
+
+        known = self._stores.get(kata.stem)
+        if known is None or known.source != solution:
+            self._stores[kata.stem] = known = Store(kata, solution)
+        return known
+
+    def _cancel(self, _number: int, _frame: object) -> None:
+        if self._at_work:
+            raise Cancelled
 
 
 def _flush(job_id: str) -> None:

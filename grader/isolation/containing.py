@@ -278,6 +278,8 @@ def _stay_behind(pid: int, held: int) -> None:
     """Wait for the child and end as it ended; hold nothing that others wait on."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_DFL)
+    for each in (signal.SIGUSR1, signal.SIGUSR2):  # questions to the one that does the work
+        signal.signal(each, lambda number, _frame: os.kill(pid, number))
     empty = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(empty, number)

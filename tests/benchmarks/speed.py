@@ -103,7 +103,7 @@ def inside(answers: dict[str, str], runs: int) -> None:
 
         def diagnose(source: str = source) -> Sequence[NamedBug]:
             bench = Bench(kata, LocalAnswer(source.encode(), "a.py"), Reference(kata, solution))
-            return Diagnosis(kata, Store(solution), gather(bench, bank(bench, kata))).run()
+            return Diagnosis(kata, Store(kata, solution), gather(bench, bank(bench, kata))).run()
 
         bugs = diagnose()
         print(f"  diagnosis, {name}: {median_of(diagnose, runs):.2f} s {[b.id for b in bugs]}")

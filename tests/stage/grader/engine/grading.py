@@ -19,6 +19,7 @@ def grade(
     seed: int,
     progress: Callable[[float, str], None],
     preliminary: Callable[[Verdict], None],
+    store: object,
     load: object,
 ) -> Verdict:
     """Pass if answer() returns, fail if it asserts wrongly, else break as it breaks.
