@@ -38,7 +38,7 @@ class Options:
     """The words of one command line. `names` may be katas or one verb."""
 
     names: list[str]
-    file: str | None
+    files: list[str]
     json: bool
     plain: bool
     color: bool
@@ -46,6 +46,7 @@ class Options:
     examples: int | None
     seed: int
     timeout: float
+    jobs: int | None
 
 
 class _Parser(argparse.ArgumentParser):
@@ -69,7 +70,7 @@ def parse(argv: Sequence[str]) -> Options:
         raise UsageError("--python goes without --json: the record holds the failing case already")
     return Options(
         names=found.names,
-        file=found.file,
+        files=found.file,
         json=found.json,
         plain=found.plain,
         color=not found.no_color,
@@ -77,6 +78,7 @@ def parse(argv: Sequence[str]) -> Options:
         examples=found.examples,
         seed=found.seed,
         timeout=found.timeout,
+        jobs=found.jobs,
     )
 
 
@@ -91,7 +93,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("names", nargs="*", metavar="KATA", help="which kata, or all, or list")
-    add("--file", metavar="PATH", help="grade this file as the answer to the one kata named")
+    add(
+        "--file",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="grade this file as the answer to the one kata named; may be given many times",
+    )
     add("--json", action="store_true", help="print the record, for programs")
     add("--python", action="store_true", help="print the smallest failing case as Python")
     add("--plain", action="store_true", help="ASCII only, no colour, nothing that moves")
@@ -105,6 +113,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SECONDS",
         help="limit for one kata (default 20)",
     )
+    add("--jobs", type=_positive, metavar="N", help="gradings at a time (default: one a core)")
     add("--version", action="version", version=f"grader {__version__}")
     return parser
 

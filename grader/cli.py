@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shlex
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -17,15 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.arguments import VERBS, Options, parse
-from grader.catalog import ROOT, Entry, find, katas
+from grader.catalog import Entry, find, katas
 from grader.errors import GraderError, UsageError
 from grader.model import Verdict
 
 if TYPE_CHECKING:
-    from grader.isolation.parent import Grader
+    from grader.submitting import Settings
     from grader.views.listing import Row
     from grader.views.screen import Screen
-    from grader.views.terminal import Context
 
 EXIT_CODES = {
     "passed": 0,
@@ -90,19 +88,22 @@ def _run(argv: list[str]) -> int:
 
 def _grade(options: Options) -> int:
     entries = katas() if options.names == ["all"] else _chosen(options.names)
-    if options.file is not None and len(entries) != 1:
+    if options.files and len(entries) != 1:
         raise UsageError("--file goes with exactly one kata")
     if not entries:
         raise UsageError("there are no katas yet; python -m grader dev new starts one")
-    # Programs get a list from `all`, however many katas there are.
-    several = len(entries) > 1 or options.names == ["all"]
-    verdicts: list[Verdict] = []
+    from grader import submitting
     from grader.isolation.interrupting import noting_interrupts
-    from grader.isolation.parent import Grader
 
-    with noting_interrupts() as interrupted, Grader(options.timeout, interrupted) as grader:
+    settings = _settings(options)
+    asked = submitting.submissions(entries, options.files, settings)
+    # Programs get a list from `all`, however many katas there are.
+    several = len(asked) > 1 or options.names == ["all"]
+    verdicts: list[Verdict] = []
+    processes = options.jobs or submitting.processes()
+    with noting_interrupts() as interrupted:
         try:
-            _grade_each(options, entries, grader, verdicts)
+            submitting.grade(asked, settings, processes, interrupted, verdicts)
         except KeyboardInterrupt:
             if options.json and verdicts:
                 _write_json(verdicts, several=several)
@@ -113,62 +114,17 @@ def _grade(options: Options) -> int:
     return severest(_codes(verdicts))
 
 
-def _grade_each(
-    options: Options, entries: Sequence[Entry], grader: Grader, verdicts: list[Verdict]
-) -> None:
-    from grader.isolation.parent import Job
-    from grader.isolation.reading import read
+def _settings(options: Options) -> Settings:
+    from grader.submitting import Settings
 
-    shown = {entry: _shown(_path(options, entry)) for entry in entries}
-    files = {entry: read(entry, _path(options, entry), shown[entry]) for entry in entries}
-    if any(isinstance(found, bytes) for found in files.values()):
-        # Before rich, so that both are imported at the same time.
-        grader.warm()
-    from grader.views.screen import Screen
-
-    color = options.color and not options.plain
-    err = Screen(sys.stderr, plain=options.plain or not sys.stderr, color=color)
-    out = None if options.json else Screen(sys.stdout, plain=options.plain, color=color)
-    for entry in entries:
-        with err.bar(entry.name) as progress:
-            found = files[entry]
-            if not isinstance(found, Verdict):
-                job = Job(entry, shown[entry], found, options.examples, options.seed)
-                found = grader.grade(job, progress)
-        verdicts.append(found)
-        if out:
-            from grader.views import terminal
-
-            several = len(entries) > 1
-            terminal.show(
-                out, found, _context(options, entry), python=options.python, brief=several
-            )
-            if several:
-                out.line()
-    if out and len(entries) > 1:
-        from grader.views import terminal
-
-        terminal.summarize(out, verdicts)
-
-
-def _context(options: Options, entry: Entry) -> Context:
-    from grader.isolation.reading import state
-    from grader.views.terminal import Context
-
-    again = [f"python -m grader {entry.name}"]
-    if options.file is not None:
-        again.append(f"--file {shlex.quote(str(options.file))}")
-    if options.examples is not None:
-        again.append(f"--examples {options.examples}")
-    if options.seed:
-        again.append(f"--seed {options.seed}")
-    later = [each for each in katas() if each.number > entry.number]
-    following = next((each for each in later if state(each) == "not started"), None)
-    after = following or next(iter(later), None)
-    return Context(
-        entry.load_spec().title,
-        " ".join(again),
-        f"python -m grader {after.name}" if after else "",
+    return Settings(
+        options.examples,
+        options.seed,
+        options.timeout,
+        options.plain,
+        options.color,
+        options.python,
+        options.json,
     )
 
 
@@ -188,7 +144,7 @@ def _list(options: Options) -> int:
 
 
 def _overview(options: Options) -> int:
-    if options.json or options.file:
+    if options.json or options.files:
         raise UsageError("--json and --file need a kata: python -m grader kata1 --json")
     from grader.views.listing import show_overview
 
@@ -218,12 +174,13 @@ def _edited(file: str) -> float:
 
 def _rows() -> list[Row]:
     from grader.isolation.reading import state
+    from grader.submitting import written
     from grader.views.listing import Row
 
     rows: list[Row] = []
     for entry in katas():
         spec = entry.load_spec()
-        file = _shown(entry.stub_path)
+        file = written(entry.stub_path)
         rows.append(Row(entry.number, entry.name, spec.title, state(entry), spec.minutes, file))
     return rows
 
@@ -250,21 +207,6 @@ def _codes(verdicts: Sequence[Verdict]) -> list[int]:
 
 def _chosen(names: Sequence[str]) -> tuple[Entry, ...]:
     return tuple(dict.fromkeys(find(name, verbs=VERBS) for name in names))
-
-
-def _path(options: Options, entry: Entry) -> Path:
-    return entry.stub_path if options.file is None else Path.cwd() / options.file
-
-
-def _shown(path: Path) -> str:
-    """Write a path as one would type it here."""
-    with contextlib.suppress(ValueError, OSError):
-        return str(path.relative_to(Path.cwd()))
-    with contextlib.suppress(ValueError, OSError):
-        # From a folder of the project, ../katas/… is what an editor opens.
-        if Path.cwd().is_relative_to(ROOT):
-            return os.path.relpath(path)
-    return str(path)
 
 
 def _stdout(options: Options) -> Screen:

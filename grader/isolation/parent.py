@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import queue
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
 from grader.isolation import endings
 from grader.isolation.process import Job, Process, Progress
 from grader.model import Verdict
 
-__all__ = ["Grader", "Job", "Progress"]
+__all__ = ["Grader", "Job", "Pool", "Progress"]
 
 
 class Grader:
@@ -59,7 +62,71 @@ class Grader:
             self._drop()
         return verdict
 
+    def cancel(self) -> None:
+        """Drop the job at work, whose `grade` was left by an exception; stay warm if possible."""
+        if self._child:
+            self._child.cancel()
+            if not self._child.usable:
+                self._drop()
+
     def _drop(self) -> None:
         child, self._child = self._child, None
         if child:
             child.close()
+
+
+class Pool:
+    """Grades jobs on several children at a time; a context manager like Grader."""
+
+    def __init__(self, size: int, timeout: float, interrupted: Callable[[], bool]) -> None:
+        self._graders = [Grader(timeout, interrupted) for _ in range(size)]
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for grader in self._graders:
+            grader.__exit__(kind, error, trace)
+
+    def warm(self) -> None:
+        """Start loading torch in the background."""
+        for grader in self._graders:
+            with contextlib.suppress(OSError):  # told when there is a verdict to give
+                grader.warm()
+
+    def grade(
+        self, jobs: Sequence[Job], progress: Callable[[int, float, str], None]
+    ) -> Generator[Verdict]:
+        """Yield a verdict for each job, in their order; `progress` gets the job's number first."""
+
+        def noting(number: int) -> Progress:
+            return lambda fraction, title: progress(number, fraction, title)
+
+        if len(self._graders) == 1:
+            for number, job in enumerate(jobs):
+                yield self._graders[0].grade(job, noting(number))
+            return
+        free: queue.SimpleQueue[Grader] = queue.SimpleQueue()
+        for grader in self._graders:
+            free.put(grader)
+
+        def graded(number: int, job: Job) -> Verdict:
+            grader = free.get()
+            try:
+                return grader.grade(job, noting(number))
+            finally:
+                free.put(grader)
+
+        with ThreadPoolExecutor(len(self._graders)) as threads:
+            waiting = [threads.submit(graded, number, job) for number, job in enumerate(jobs)]
+            try:
+                for future in waiting:
+                    yield future.result()
+            finally:
+                for future in waiting:
+                    future.cancel()

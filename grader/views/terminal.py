@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from rich.table import Table
 
@@ -72,7 +73,9 @@ def show(
 def summarize(screen: Screen, verdicts: Sequence[Verdict]) -> None:
     """Print one line for each of several verdicts."""
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="")
-    for column in ("kata", "status", "score", "seconds"):
+    # Many files of one kata are told apart by their names.
+    by_file = len({verdict.kata for verdict in verdicts}) < len(verdicts)
+    for column in ("file" if by_file else "kata", "status", "score", "seconds"):
         right = column in ("score", "seconds")
         table.add_column(column, justify="right" if right else "left", no_wrap=True)
     table.add_column("first failing check", overflow="fold")
@@ -80,7 +83,7 @@ def summarize(screen: Screen, verdicts: Sequence[Verdict]) -> None:
         word, style = WORDS[verdict.status]
         failed = _failed(verdict)
         table.add_row(
-            screen.text(name_of(verdict)),
+            screen.text(PurePath(verdict.path).name if by_file else name_of(verdict)),
             screen.text(word, style),
             screen.text(_percent(verdict)),
             screen.text(f"{verdict.seconds:.1f}"),

@@ -32,7 +32,7 @@ def stage(tmp_path: Path, repository: Path) -> Path:
 def grade(stage: Path, tmp_path: Path) -> Grade:
     """Grade bodies of answer(), one for each kata, and check that nothing is left over."""
 
-    def run(*bodies: str, timeout: str = "10") -> list[dict[str, Any]]:
+    def run(*bodies: str, timeout: str = "10", jobs: str = "1") -> list[dict[str, Any]]:
         names: list[str] = []
         for number, body in enumerate(bodies, start=1):
             (path,) = (stage / "katas").glob(f"kata0{number}_*.py")
@@ -40,7 +40,8 @@ def grade(stage: Path, tmp_path: Path) -> Grade:
             path.write_text(f"import os, sys, time\n\ndef answer():\n{lines}\n")
             names.append(f"kata{number}")
         done = subprocess.run(
-            [sys.executable, "-m", "grader", *names, "--json", "--timeout", timeout],
+            [sys.executable, "-m", "grader", *names, "--json", "--timeout", timeout]
+            + ["--jobs", jobs],
             cwd=stage,
             env=os.environ
             | {
@@ -71,6 +72,12 @@ def test_one_child_grades_several_jobs(grade: Grade) -> None:
     assert first["status"] == second["status"] == "passed"
     assert first["notes"][-1].startswith("the answer printed 1 line: ")
     assert first["notes"][-1] == second["notes"][-1]
+
+
+def test_several_children_grade_side_by_side_and_the_order_stays(grade: Grade) -> None:
+    slow, quick = grade("time.sleep(1)\nprint(os.getpid())", "print(os.getpid())", jobs="2")
+    assert (slow["kata"], quick["kata"]) == ("kata01", "kata02")
+    assert slow["notes"][-1] != quick["notes"][-1]
 
 
 def test_an_endless_loop_is_a_timeout_with_its_line_and_the_next_job_goes_on(grade: Grade) -> None:
