@@ -12,7 +12,7 @@ from typing import NoReturn
 from grader import __version__
 from grader.errors import UsageError
 
-VERBS = ("all", "list", "dev")
+VERBS = ("all", "list", "watch", "doctor", "dev")
 
 DESCRIPTION = "Grade hand-written parts of a Transformer: say what is wrong, and which bug it is."
 
@@ -21,7 +21,9 @@ commands:
   python -m grader                    where you are, and the one next command
   python -m grader kata3 [kata4 ...]  grade what you wrote
   python -m grader all                grade everything
+  python -m grader watch [kata3]      grade on every save
   python -m grader list               all katas
+  python -m grader doctor             what works on this machine
   python -m grader dev check|new|stubs   for authors of katas
 
 A kata is called kata3, 3, by its slug, or by the beginning of its slug.
@@ -47,6 +49,7 @@ class Options:
     seed: int
     timeout: float
     jobs: int | None
+    poll: bool
 
 
 class _Parser(argparse.ArgumentParser):
@@ -79,20 +82,21 @@ def parse(argv: Sequence[str]) -> Options:
         seed=found.seed,
         timeout=found.timeout,
         jobs=found.jobs,
+        poll=found.poll,
     )
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="python -m grader",
-        usage="python -m grader [KATA ... | all | list] [options]",
+        usage="python -m grader [KATA ... | all | watch [KATA] | list | doctor] [options]",
         description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("names", nargs="*", metavar="KATA", help="which kata, or all, or list")
+    add("names", nargs="*", metavar="KATA", help="which kata, or one of the words above")
     add(
         "--file",
         metavar="PATH",
@@ -114,6 +118,9 @@ def _parser() -> argparse.ArgumentParser:
         help="limit for one kata (default 20)",
     )
     add("--jobs", type=_positive, metavar="N", help="gradings at a time (default: one a core)")
+    add(
+        "--poll", action="store_true", help="watch: look at the files instead of waiting for events"
+    )
     add("--version", action="version", version=f"grader {__version__}")
     return parser
 

@@ -80,6 +80,10 @@ def _run(argv: list[str]) -> int:
         return _overview(options)
     if options.names == ["list"]:
         return _list(options)
+    if options.names == ["doctor"]:
+        return _examine(options)
+    if options.names[0] == "watch":
+        return _watch(options)
     for verb in VERBS:
         if verb in options.names and (verb != "all" or len(options.names) > 1):
             raise UsageError(f"{verb!r} stands alone: python -m grader {verb}")
@@ -112,6 +116,28 @@ def _grade(options: Options) -> int:
     if options.json:
         _write_json(verdicts, several=several)
     return severest(_codes(verdicts))
+
+
+def _watch(options: Options) -> int:
+    names = options.names[1:]
+    if options.json:
+        raise UsageError("watch is for people: --json goes with python -m grader KATA")
+    if options.files and (len(names) != 1 or len(options.files) != 1):
+        raise UsageError("watch --file goes with exactly one kata and one file")
+    if any(name in VERBS for name in names) and names != ["all"]:
+        raise UsageError("watch goes with katas: python -m grader watch kata3")
+    entries = _chosen(names) if names and names != ["all"] else katas()
+    if not entries:
+        raise UsageError("there are no katas yet; python -m grader dev new starts one")
+    from grader.watching import watch
+
+    return watch(entries, options.files, _settings(options), poll=options.poll)
+
+
+def _examine(options: Options) -> int:
+    from grader.examining import examine
+
+    return examine(_stdout(options))
 
 
 def _settings(options: Options) -> Settings:

@@ -543,3 +543,52 @@ def gone(pid: int) -> bool:
             return True
         time.sleep(0.05)
     return False
+
+
+def test_doctor_says_what_holds_here(run_python: Run, repository: Path) -> None:
+    done = run_python(repository, "-m", "grader", "doctor", "--plain")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    for words in ("python ", "torch 2", "encoding", "holds", "start", "watching"):
+        assert words in done.stdout
+    assert done.stdout.isascii()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["watch", "kata1", "--json"], "watch is for people"),
+        (["watch", "--file", "a.py"], "exactly one kata"),
+        (["watch", "list"], "watch goes with katas"),
+        (["watch", "katta1"], "kata1"),
+        (["watch", "kata1", "--file", "/no/such/folder/a.py"], "there is no folder"),
+    ],
+)
+def test_watch_refuses_in_one_line(
+    run_python: Run, repository: Path, words: list[str], says: str
+) -> None:
+    done = run_python(repository, "-m", "grader", *words)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_many_files_for_one_kata_keep_their_order(
+    run_python: Run, repository: Path, tmp_path: Path
+) -> None:
+    solution = next((repository / "solutions").glob("kata01_*.py")).read_text()
+    names = [tmp_path / f"answer{number}.py" for number in range(4)]
+    for number, path in enumerate(names):
+        path.write_text(solution if number != 2 else "import os; os._exit(1)")
+    words = [f"--file={path}" for path in names]
+    done = run_python(repository, "-m", "grader", "kata1", "--plain", *words)
+    assert done.returncode == 4
+    rows = [line.split()[:2] for line in done.stdout.splitlines() if line.startswith("answer")]
+    assert rows == [
+        ["answer0.py", "PASS"],
+        ["answer1.py", "PASS"],
+        ["answer2.py", "CRASHED"],
+        ["answer3.py", "PASS"],
+    ]
+    assert "3 of 4 passed" in done.stdout

@@ -49,6 +49,8 @@ def main() -> None:
     """Grade jobs until there are no more, or until the process is ended."""
     jobs, replies = _take_channels()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
+    if hasattr(signal, "SIGUSR2"):
+        signal.signal(signal.SIGUSR2, signal.SIG_IGN)  # until there is something to cancel
     _die_with(int(sys.argv[1]))
     claim()  # what it says is for `doctor` to tell; an answer is graded anyway
     reply = Reply(replies)

@@ -9,11 +9,9 @@ import os
 import queue
 import re
 import secrets
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -23,6 +21,7 @@ from typing import Any, BinaryIO, Literal, cast
 from grader.catalog import ROOT, Entry
 from grader.isolation import endings
 from grader.isolation.prints import Prints, end_of_prints
+from grader.isolation.scratch import Scratch
 from grader.model import Verdict
 from grader.records import from_dict
 
@@ -58,7 +57,7 @@ class Process:
         self.usable = True
         self._interrupted = interrupted
         self._ready = False
-        self._scratch = tempfile.mkdtemp(prefix="grader-")
+        self._scratch = Scratch()
         self._kills = endings.kills_by_system()
         self._process = subprocess.Popen(  # noqa: S603 - this Python, our module
             [sys.executable, "-m", "grader.isolation.child", str(os.getpid())],
@@ -68,7 +67,7 @@ class Process:
             bufsize=0,
             # An empty folder: files written by a relative name go away with it, and
             # a torch.py beside the learner's answer is not torch.
-            cwd=self._scratch,
+            cwd=self._scratch.path,
             env=_environment(),
             # A group of its own can be killed whole, and Ctrl-C does not reach it.
             start_new_session=True,
@@ -136,6 +135,8 @@ class Process:
 
     def cancel(self) -> None:
         """Have the child drop its job; nothing that it says of it counts any more."""
+        if not self._ready:
+            return  # it has none yet
         if hasattr(signal, "SIGUSR2"):
             with contextlib.suppress(OSError):
                 self._process.send_signal(signal.SIGUSR2)
@@ -153,7 +154,7 @@ class Process:
             self._sender.join(1.0)
         with contextlib.suppress(OSError):
             cast("BinaryIO", self._process.stdin).close()
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._scratch.remove()
 
     def _verdict(self, message: Message, scene: endings.Scene) -> Verdict:
         self._prints.settle(0.2)

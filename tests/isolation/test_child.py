@@ -40,8 +40,17 @@ def grade(stage: Path, tmp_path: Path) -> Grade:
             path.write_text(f"import os, sys, time\n\ndef answer():\n{lines}\n")
             names.append(f"kata{number}")
         done = subprocess.run(
-            [sys.executable, "-m", "grader", *names, "--json", "--timeout", timeout]
-            + ["--jobs", jobs],
+            [
+                sys.executable,
+                "-m",
+                "grader",
+                *names,
+                "--json",
+                "--timeout",
+                timeout,
+                "--jobs",
+                jobs,
+            ],
             cwd=stage,
             env=os.environ
             | {
@@ -278,3 +287,15 @@ def _gone(pid: int) -> bool:
             return True
         time.sleep(0.05)
     return False
+
+
+def test_what_a_killed_grader_left_is_removed_by_the_next(tmp_path: Path, repository: Path) -> None:
+    left = tmp_path / "grader-left"
+    left.mkdir()
+    (left / "big").write_text("x")
+    script = "import sys; sys.path.insert(0, sys.argv[1]); from grader.isolation import scratch\n"
+    script += "scratch.SETTLED = 0.0\nkept = scratch.Scratch()\n"
+    script += "scratch.Scratch().remove()\nassert kept.path.exists()\nkept.remove()"
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", script, str(repository)], env=environment, check=True)
+    assert not left.exists()

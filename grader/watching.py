@@ -1,0 +1,368 @@
+"""Grade on every save: `python -m grader watch`.
+
+Saves are told by watchfiles (events of the system, or polling), keys are read
+by prompt_toolkit, which also gives the terminal back as it was. A save counts
+if it changed what the file holds, however it was written; one that comes during
+a grading ends it and starts another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import select
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol
+
+from grader.catalog import Entry, katas
+from grader.errors import UsageError
+from grader.isolation.interrupting import noting_interrupts
+from grader.isolation.parent import Grader, Job
+from grader.isolation.reading import read, state
+from grader.model import Verdict
+from grader.resetting import reset
+from grader.submitting import Settings, Submission, following, show, submissions, written
+
+if TYPE_CHECKING:
+    from grader.views.screen import Screen
+
+# Milliseconds. Editors write a file in several steps; the last one within STEP counts.
+STEP, DEBOUNCE, POLL_EVERY = 20, 300, 200
+# Seconds. How long a file may be away while an editor puts another in its place.
+AWAY = 0.4
+LOOK = 0.5
+KEYS = "n next, h hint, l list, r reset, q quit"
+
+
+class SavedAgain(Exception):
+    """The file that is being graded is not the one on the disk any more."""
+
+
+class Keyboard(Protocol):
+    def fileno(self) -> int | None: ...
+
+    def pressed(self) -> list[str]: ...
+
+
+class Watcher:
+    """What is watched, and what was last seen of it."""
+
+    def __init__(
+        self,
+        asked: Sequence[Submission],
+        settings: Settings,
+        screen: Screen,
+        progress: Screen,
+        grader: Grader,
+    ) -> None:
+        self.asked = list(asked)
+        self.settings = settings
+        self.screen = screen
+        self.progress = progress
+        self.grader = grader
+        self.at = _latest(self.asked)
+        self.seen: dict[Path, bytes | None] = {}
+        self.verdict: Verdict | None = None
+        self.hints = 0
+        self.asks = ""
+
+    def run(self, keyboard: Keyboard, saves: Saves, interrupted: Callable[[], bool]) -> int:
+        """Grade and wait until somebody ends it; return the exit code."""
+        self.grade(saves)
+        while not interrupted():
+            waiting = [saves.wakes]
+            descriptor = keyboard.fileno()
+            waiting += [] if descriptor is None else [descriptor]
+            with contextlib.suppress(InterruptedError):
+                select.select(waiting, [], [], LOOK)
+            for key in keyboard.pressed():
+                if key == "c-c":
+                    return 130
+                if key in ("q", "c-d"):
+                    return 0
+                self.press(key, saves)
+            if saves.fault:
+                raise UsageError(saves.fault)
+            changed = self.changed(saves.taken())
+            if changed is not None:
+                self.at = changed
+                self.grade(saves)
+        return 130
+
+    # --- grading ---------------------------------------------------------
+
+    def grade(self, saves: Saves) -> None:
+        """Grade what is at hand, again and again while it is saved meanwhile."""
+        while True:
+            self.screen.line()
+            self.screen.line(f"{time.strftime('%H:%M:%S')}  {self.at.shown}", "bold")
+            try:
+                self.verdict = self.graded(saves)
+            except SavedAgain:
+                self.grader.cancel()
+                self.screen.line("saved again: starting over")
+                continue
+            break
+        self.hints = 0
+        show(self.screen, self.at, self.verdict, python=self.settings.python)
+
+    def graded(self, saves: Saves) -> Verdict:
+        at, settings = self.at, self.settings
+        file = read(at.entry, at.path, at.shown)
+        self.seen[at.path] = _content(at.path) if isinstance(file, Verdict) else file
+        if isinstance(file, Verdict):
+            return file
+        self.saves = saves
+        job = Job(at.entry, at.shown, file, settings.examples, settings.seed)
+        with self.progress.bar(at.entry.name) as update:
+            return self.grader.grade(job, update)
+
+    def unwanted(self) -> bool:
+        """Stop a grading whose file was saved again; asked ten times a second."""
+        if self.changed(self.saves.taken()) is not None:
+            raise SavedAgain
+        return False
+
+    def changed(self, paths: Iterable[Path]) -> Submission | None:
+        """Return the submission among these paths whose file holds something new."""
+        found: Submission | None = None
+        for each in self.asked:
+            if each.path not in paths:
+                continue
+            deadline = time.monotonic() + AWAY
+            while (content := _content(each.path)) is None and time.monotonic() < deadline:
+                time.sleep(0.02)
+            if content != self.seen.get(each.path, b""):
+                found = each
+        return found
+
+    # --- keys ------------------------------------------------------------
+
+    def press(self, key: str, saves: Saves) -> None:
+        asked, self.asks = self.asks, ""
+        if asked:
+            if key == "y":
+                self.reset(saves)
+            else:
+                self.screen.line("nothing was reset")
+        elif key == "n":
+            self.go_on(saves)
+        elif key == "h":
+            self.hint()
+        elif key == "l":
+            self.show_list()
+        elif key == "r":
+            self.asks = "reset"
+            self.screen.line(f"put {self.at.shown} back to its stub? A copy is kept. y / n")
+        elif len(key) == 1 and key.isprintable():
+            self.screen.line(KEYS)
+
+    def go_on(self, saves: Saves) -> None:
+        after = following(self.at.entry)
+        if after is None:
+            self.screen.line("that was the last kata")
+            return
+        (self.at,) = submissions([after], [], self.settings)
+        if all(each.path != self.at.path for each in self.asked):
+            self.asked.append(self.at)
+        self.grade(saves)
+
+    def hint(self) -> None:
+        """Say a little more each time: the question of the bug at hand, then the kata's hints."""
+        asks = [bug.ask for bug in self.verdict.bugs if bug.ask] if self.verdict else []
+        rungs = list(dict.fromkeys([*asks, *self.at.entry.load_spec().hints]))
+        if self.hints < len(rungs):
+            self.screen.rows([(f"hint {self.hints + 1}", rungs[self.hints])])
+            self.hints += 1
+        else:
+            self.screen.line("there are no more hints" if rungs else "there is no hint")
+
+    def show_list(self) -> None:
+        from grader.views.listing import Row, show_list
+
+        rows = [
+            Row(e.number, e.name, spec.title, state(e), spec.minutes, written(e.stub_path))
+            for e in katas()
+            for spec in [e.load_spec()]
+        ]
+        show_list(self.screen, rows)
+
+    def reset(self, saves: Saves) -> None:
+        if self.at.path != self.at.entry.stub_path:
+            self.screen.line("only a file in katas/ can be put back to its stub")
+            return
+        kept = reset(self.at.entry)
+        self.screen.line(f"your answer is kept in {written(kept)}" if kept else "")
+        self.grade(saves)
+
+
+class Saves:
+    """Tells which files were written, by a thread; a context manager.
+
+    `wakes` can be selected on. `fault` says why there is nothing to come.
+    """
+
+    def __init__(self, folders: Iterable[Path], *, poll: bool) -> None:
+        self._folders = sorted(set(folders))
+        self._poll = poll
+        self._paths: queue.SimpleQueue[Path] = queue.SimpleQueue()
+        self._stop = threading.Event()
+        self.wakes, self._bell = os.pipe()
+        os.set_blocking(self.wakes, False)
+        self.fault = ""
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+
+    def __enter__(self) -> Saves:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop.set()
+        self._thread.join(2.0)
+
+    def taken(self) -> set[Path]:
+        """Return the files written since the last time."""
+        with contextlib.suppress(BlockingIOError):
+            os.read(self.wakes, 4096)
+        found: set[Path] = set()
+        with contextlib.suppress(queue.Empty):
+            while True:
+                found.add(self._paths.get_nowait())
+        return found
+
+    def _listen(self) -> None:
+        import watchfiles
+
+        try:
+            for changes in watchfiles.watch(
+                *self._folders,
+                watch_filter=None,
+                debounce=DEBOUNCE,
+                step=STEP,
+                stop_event=self._stop,
+                rust_timeout=100,
+                raise_interrupt=False,
+                force_polling=True if self._poll else None,
+                poll_delay_ms=POLL_EVERY,
+                recursive=False,
+                ignore_permission_denied=True,
+            ):
+                for _, path in changes:
+                    self._paths.put(Path(path))
+                os.write(self._bell, b"!")
+        except (OSError, RuntimeError) as error:
+            self.fault = f"saves cannot be watched here: {error}; --poll looks at the files instead"
+            os.write(self._bell, b"!")
+
+
+class _Keys:
+    """Keys as they are pressed, without Enter."""
+
+    def __init__(self) -> None:
+        from prompt_toolkit.input import create_input
+
+        self.input = create_input(sys.stdin)
+
+    def fileno(self) -> int | None:
+        return self.input.fileno()
+
+    def pressed(self) -> list[str]:
+        if not select.select([self.input.fileno()], [], [], 0)[0]:
+            return []
+        found: list[str] = []
+        for press in self.input.read_keys():
+            name = str(getattr(press.key, "value", press.key))
+            if name == "c-z":
+                self._suspend()
+            else:
+                found.append(name)
+        # A terminal that is gone can be read from forever, and says nothing.
+        return found or (["q"] if self.input.closed else [])
+
+    def _suspend(self) -> None:
+        with self.input.cooked_mode():
+            os.kill(os.getpid(), signal.SIGTSTP)
+
+
+class _NoKeys:
+    """There is no keyboard: stdin is a file, a pipe or nothing."""
+
+    def fileno(self) -> int | None:
+        return None
+
+    def pressed(self) -> list[str]:
+        return []
+
+
+@contextmanager
+def _keyboard() -> Generator[Keyboard]:
+    if not sys.stdin or not sys.stdin.isatty() or os.name == "nt":
+        yield _NoKeys()
+        return
+    keys = _Keys()
+    with keys.input.raw_mode():
+        yield keys
+
+
+def watch(entries: Sequence[Entry], files: Sequence[str], settings: Settings, *, poll: bool) -> int:
+    """Watch the files of these katas, or one file; return the exit code."""
+    from grader.views.screen import Screen
+
+    asked = submissions(entries, files, settings)
+    color = settings.color and not settings.plain
+    out = Screen(sys.stdout, plain=settings.plain, color=color)
+    err = Screen(sys.stderr, plain=settings.plain, color=color)
+    folders = {each.path.parent for each in asked}
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(f"there is no folder {written(folder)} to watch")
+    with contextlib.ExitStack() as stack:
+        interrupted = stack.enter_context(noting_interrupts())
+
+        def stop() -> bool:
+            return interrupted() or watcher.unwanted()
+
+        grader = stack.enter_context(Grader(settings.timeout, stop))
+        grader.warm()
+        watcher = Watcher(asked, settings, out, err, grader)
+        saves = stack.enter_context(Saves(folders, poll=poll))
+        keyboard = stack.enter_context(_keyboard())
+        out.line(f"watching {', '.join(sorted(map(written, folders)))}; a save is graded at once")
+        if keyboard.fileno() is not None:
+            out.line(KEYS)
+        try:
+            return watcher.run(keyboard, saves, interrupted)
+        except KeyboardInterrupt:
+            return 130
+
+
+def _latest(asked: Sequence[Submission]) -> Submission:
+    """Return what somebody is at: the file edited last of those begun, else the first."""
+    begun = [each for each in asked if len(asked) > 1 and state(each.entry) == "started"]
+
+    def edited(each: Submission) -> float:
+        with contextlib.suppress(OSError):
+            return each.path.stat().st_mtime
+        return 0.0
+
+    return max(begun, key=edited, default=asked[0])
+
+
+def _content(path: Path) -> bytes | None:
+    with contextlib.suppress(OSError):
+        return path.read_bytes()
+    return None
