@@ -78,6 +78,8 @@ def _run(argv: list[str]) -> int:
     options = parse(argv)
     if not options.names:
         return _overview(options)
+    if options.files and options.names[0] in ("all", "list", "doctor"):
+        raise UsageError(f"--file goes with exactly one kata, not with {options.names[0]}")
     if options.names == ["list"]:
         return _list(options)
     if options.names == ["doctor"]:

@@ -559,12 +559,13 @@ def test_doctor_says_what_holds_here(run_python: Run, repository: Path) -> None:
     [
         (["watch", "kata1", "--json"], "watch is for people"),
         (["watch", "--file", "a.py"], "exactly one kata"),
+        (["list", "--file", "a.py"], "exactly one kata, not with list"),
         (["watch", "list"], "watch goes with katas"),
         (["watch", "katta1"], "kata1"),
         (["watch", "kata1", "--file", "/no/such/folder/a.py"], "there is no folder"),
     ],
 )
-def test_watch_refuses_in_one_line(
+def test_what_does_not_go_together_is_refused_in_one_line(
     run_python: Run, repository: Path, words: list[str], says: str
 ) -> None:
     done = run_python(repository, "-m", "grader", *words)

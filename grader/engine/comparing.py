@@ -160,7 +160,10 @@ def _difference(want: Tensor, have: Tensor, wrong: Tensor, which: str) -> Mismat
         message = f"the value{which} differs"
     else:
         message = f"{count} of {total} values{which} differ, first {place}"
-    return Mismatch(message, show(want, first), show(have, first))
+    expected, got = show(want, first), show(have, first)
+    if expected == got:  # four digits do not tell them apart
+        message += f": {have[first].item():.12g} instead of {want[first].item():.12g}"
+    return Mismatch(message, expected, got)
 
 
 def show(value: Tensor, focus: tuple[int, ...] = (), limit: int = 24) -> str:

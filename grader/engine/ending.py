@@ -30,6 +30,8 @@ def smallest_ending(bench: Bench, ended: AnswerEnded) -> tuple[Case | None, Answ
     recipe = bench.recipe_of(found)
     for smaller in smaller_recipes(recipe, axes(bench, found.target)):
         case = bench.case(smaller, found.observe)
+        if case.target != found.target:  # a word said which
+            continue
         try:
             bench.run(bench.prepared(case), hurry=True)
         except AnswerEnded as again:

@@ -7,13 +7,17 @@ values, only with a mask, only in gradients, only in place.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
+from grader.engine.bench import Bench, LocalAnswer, Reference
 from grader.engine.grading import grade
-from grader.model import Case, Check, Kata, Recipe, Target, Verdict
+from grader.engine.mutants import Store
+from grader.errors import AnswerEnded
+from grader.model import Case, Check, Kata, Outcome, Recipe, Target, Verdict
 from grader.patching import bug
 from grader.strategies import integer, linear_weights, numbers
 
@@ -293,3 +297,71 @@ def test_progress_runs_from_nothing_to_all() -> None:
     )  # fmt: skip
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0.0, 1.0)
+
+
+def test_a_difference_that_four_digits_hide_is_told() -> None:
+    verdict = graded(planted(("return x * 2", "return x * 2.00004")))
+    failed = next(check for check in verdict.checks if check.status == "failed")
+    assert failed.counterexample is not None
+    assert failed.counterexample.expected == failed.counterexample.got
+    assert " instead of " in failed.message
+
+
+def test_what_is_kept_from_earlier_gradings_changes_no_verdict() -> None:
+    """A wrong answer after a right one, and the reverse, as if each were alone."""
+    wrong = planted(("y = y * 3", "y = y * 4"))
+    masked = planted(("y = y.masked_fill(~mask, 0.0)", "y = y.masked_fill(mask, 0.0)"))
+    store = Store(KATA, SOLUTION)
+    for source in (SOLUTION, wrong, SOLUTION, masked, wrong, SOLUTION):
+        kept = grade(KATA, source.encode(), "answer.py", solution=SOLUTION, store=store)
+        assert replace(kept, seconds=0.0) == replace(graded(source), seconds=0.0)
+
+
+def test_the_smallest_hang_is_looked_for_from_below() -> None:
+    """Of all cases tried, only the first one and the smallest one hang."""
+    hung: list[int] = []
+
+    class Hanging(LocalAnswer):
+        def result(self, *, hurry: bool = False) -> Outcome:
+            length = int(self._submitted[0].inputs["x"].shape[0])
+            if length >= 3:
+                hung.append(length)
+                self.restart()
+                raise AnswerEnded("timeout", "no answer", line=7)
+            return super().result(hurry=hurry)
+
+    verdict = grade(KATA, SOLUTION.encode(), "answer.py", solution=SOLUTION, load=Hanging)
+    first = verdict.checks[0]
+    assert verdict.status == "timeout"
+    assert (first.name, first.line, first.message) == ("answers_in_time", 7, "no answer")
+    assert first.counterexample is not None
+    assert first.counterexample.called == "double(x)   with x (3, 4)"
+    assert len(hung) == 2
+
+
+def test_a_case_announced_and_not_asked_for_ends_nothing() -> None:
+    """What runs ahead of time may hang; it counts only once it is asked for."""
+    kata, runs = KATA, list[str]()
+
+    class Ending(LocalAnswer):
+        def result(self, *, hurry: bool = False) -> Outcome:
+            seed = str(self._submitted[0].inputs["x"].sum())
+            runs.append(seed)
+            if len(runs) == 2:
+                self.restart()
+                raise AnswerEnded("crashed", "gone")
+            return super().result(hurry=hurry)
+
+    bench = Bench(kata, Ending(SOLUTION.encode(), "answer.py"), Reference(kata, SOLUTION))
+    cases = [bench.case({"target": "double", "seed": seed}) for seed in (1, 2, 3)]
+    bench.announce(cases)
+    assert bench.got(cases[0]).status == "returned"
+    assert bench.got(cases[2]).status == "returned"
+    assert bench.got(cases[1]).status == "returned"
+
+
+def test_a_failure_that_a_fresh_start_does_not_repeat_is_called_so() -> None:
+    counting = planted(("return x * 2", "N.append(1); return x * (2 if len(N) < 9 else 3)"))
+    verdict = graded("N = []\n" + counting)
+    assert verdict.status == "failed"
+    assert "on a fresh start the same call does something else" in verdict.notes[0]
