@@ -10,25 +10,28 @@ The guessing itself is in `assigning`; here are its results and their use.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from grader.engine import naming
 from grader.engine.assigning import Alignment, assign
-from grader.engine.gathering import Held, snapshot, unregistered
+from grader.engine.gathering import Held, Twin, snapshot, unregistered
 from grader.engine.placing import Slot
 from grader.model import Role, Shape
 
 __all__ = [
     "Alignment",
     "Slot",
+    "Twin",
     "alignments",
     "describe_missing",
     "read_gradients",
+    "twin_of",
     "write_weights",
 ]
 
@@ -39,17 +42,18 @@ def alignments(
     shapes: Mapping[str, Shape],
     num_heads: int = 1,
     ignore: Collection[int] = (),
+    twin: Twin | None = None,
 ) -> tuple[Alignment, ...]:
     """Return where the canonical weights may live in the module, best guess first.
 
     `shapes` goes by canonical weight name. `ignore` holds the `id` of each
     parameter that is not the learner's (handed-in sublayers). There is always
-    at least one alignment and never more than 200, and the n-th is the same
-    guess whatever the sizes. Modules that hold the same names and shapes share
-    the result.
+    at least one alignment and never more than 200. With the module's `twin`
+    (see `twin_of`), the n-th is the same guess whatever the sizes. Modules that
+    hold the same names and shapes share the result.
     """
     wanted = tuple((name, tuple(shape)) for name, shape in shapes.items())
-    return _cached(snapshot(module, ignore), tuple(roles), wanted, num_heads)
+    return _cached(snapshot(module, ignore), tuple(roles), wanted, num_heads, twin)
 
 
 @lru_cache(maxsize=512)
@@ -58,8 +62,29 @@ def _cached(
     roles: tuple[Role, ...],
     shapes: tuple[tuple[str, Shape], ...],
     num_heads: int,
+    twin: Twin | None,
 ) -> tuple[Alignment, ...]:
-    return assign(held, roles, dict(shapes), num_heads)
+    return assign(held, roles, dict(shapes), num_heads, twin)
+
+
+def twin_of(
+    build: Callable[..., nn.Module],
+    options: Mapping[str, Any],
+    ignore: Collection[int] = (),
+) -> Twin | None:
+    """Build a module once more, at sizes of which no two coincide, to read its shapes off.
+
+    `options` are the constructor's keywords, of which sizes are replaced.
+    Returns None where the constructor refuses.
+    """
+    sizes = Twin(()).options()
+    own = {name: sizes.get(name, value) for name, value in options.items()}
+    try:
+        held = snapshot(build(**own), ignore)
+    except Exception:  # noqa: BLE001 - a learner's constructor may raise anything
+        return None
+    heads = sizes["num_heads"] if "num_heads" in options else 1
+    return Twin(held, num_heads=heads)
 
 
 def _region(parameter: Tensor, slot: Slot) -> Tensor:

@@ -19,10 +19,12 @@ from torch import Tensor, nn
 
 from grader.engine.alignment import (
     Alignment,
+    Twin,
     alignments,
     describe_missing,
     places,
     read_gradients,
+    twin_of,
 )
 from grader.engine.loading import Namespace, shorten
 from grader.engine.observing import banned_calls, count_operations, runs_elsewhere
@@ -135,11 +137,7 @@ class _Call:
         target = self.namespace.names[case.target]
         if case.init is None:
             return target
-        options = {
-            name: make(value) if isinstance(value, Part) else value
-            for name, value in case.init.items()
-        }
-        self.given = [value for value in options.values() if isinstance(value, nn.Module)]
+        options, self.given = _made(case.init)
         module = target(**options)
         if not isinstance(module, nn.Module):
             raise TypeError(f"{case.target} builds a {type(module).__name__}, not an nn.Module")
@@ -188,7 +186,7 @@ class _Call:
         case = self.case
         shapes = {name: tuple(value.shape) for name, value in case.weights.items()}
         heads = int((case.init or {}).get("num_heads", 1))
-        found = alignments(module, case.roles, shapes, heads, ignore)
+        found = alignments(module, case.roles, shapes, heads, ignore, self.twin())
         alignment = found[min(case.assignment, len(found) - 1)]
         self.notes.extend(alignment.notes)
         if "layers" in case.observe:
@@ -209,6 +207,21 @@ class _Call:
                 if id(value) not in ignore
             }
         return alignment
+
+    def twin(self) -> Twin | None:
+        """Return the shapes of the module at other sizes; code of our own needs no such help."""
+        case, known = self.case, self.namespace.twins
+        if self.namespace.kept is not None or not case.roles:
+            return None
+        init = case.init or {}
+        sizes = Twin(()).options()
+        plain = ((n, v) for n, v in init.items() if n not in sizes and not isinstance(v, Part))
+        key = (case.target, tuple(sorted(plain)))
+        if key not in known:
+            options, given = _made(init)
+            ignore = {id(p) for part in given for p in part.parameters()}
+            known[key] = twin_of(self.namespace.names[case.target], options, ignore)
+        return known[key]
 
     def arguments(
         self, leaves: dict[str, Tensor] | None = None
@@ -306,6 +319,14 @@ class _Call:
             isinstance(a, Tensor) and isinstance(b, Tensor) and _same(a.detach(), b.detach())
             for a, b in zip(first, other, strict=True)
         )
+
+
+def _made(init: Mapping[str, Any]) -> tuple[dict[str, Any], list[nn.Module]]:
+    """Return a constructor's keywords with the given parts built, and these parts."""
+    options = {
+        name: make(value) if isinstance(value, Part) else value for name, value in init.items()
+    }
+    return options, [value for value in options.values() if isinstance(value, nn.Module)]
 
 
 def cotangent(value: Tensor) -> Tensor:

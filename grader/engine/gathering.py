@@ -6,7 +6,6 @@ data, so that everything built on it can be cached.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
@@ -38,7 +37,8 @@ class Unit:
     `path` names the layer; in a bundle of heads "#" stands for the head's
     number, and `weights` and `biases` have one entry per head. `shape` and
     `bias_shape` are those of one entry. `layout` says how a weight is stored:
-    "torch" is (out, in) for sure, the others are guesses to try first.
+    "torch" is (out, in) for sure, the others are guesses to try first. `twin` is
+    the same unit at other sizes, see `Twin`.
     """
 
     path: str
@@ -48,15 +48,38 @@ class Unit:
     shape: Shape
     bias_shape: Shape
     layout: Literal["torch", "out_in", "in_out"] = "in_out"
+    twin: Unit | None = None
 
 
 @dataclass(frozen=True)
 class Layers:
-    """Everything a module holds. `loose` are biases without a weight (q_bias beside qkv)."""
+    """Everything a module holds.
+
+    `loose` are biases without a weight (q_bias beside qkv), `spare` all
+    parameters that are neither a matrix nor in a layer nor the bias of one.
+    """
 
     linears: tuple[Unit, ...]
     norms: tuple[Unit, ...]
     loose: tuple[tuple[str, Shape], ...]
+    spare: tuple[tuple[str, Shape], ...]
+
+
+class Twin(NamedTuple):
+    """The same module built at sizes of which no two are equal, nor their products.
+
+    What a shape means is read off here: (H, D, d) and (D, H, d) are the same
+    shape in a case with D = H.
+    """
+
+    held: tuple[Held, ...]
+    d_model: int = 70
+    num_heads: int = 5
+    d_ff: int = 22
+
+    def options(self) -> dict[str, int]:
+        """Return the sizes as a kata's constructor takes them."""
+        return {"d_model": self.d_model, "num_heads": self.num_heads, "d_ff": self.d_ff}
 
 
 def snapshot(module: nn.Module, ignore: Collection[int]) -> tuple[Held, ...]:
@@ -191,42 +214,9 @@ def _pair(
         for u in linears
     )
     raw = [_norm(group[0][0], group) for group in raw_norms.values() if len(group) <= 2]
-    return Layers(paired, (*norms, *raw), tuple(loose))
-
-
-def bundle(units: Sequence[Unit], num_heads: int, d_model: int) -> tuple[Unit, ...]:
-    """Join the layers of single heads ("heads.0.q", "heads.1.q", …) into one unit.
-
-    A family has one unit per head, equal but for one number in the path, and
-    each maps D features to d (or to a head's share of a fused layer).
-    """
-    if num_heads == 1:
-        return tuple(units)
-    families: dict[str, list[Unit]] = {}
-    for unit in units:
-        for mask in naming.masks(unit.path):
-            families.setdefault(mask, []).append(unit)
-    joined: dict[str, Unit] = {}  # path of each member -> the whole
-    for mask, family in families.items():
-        share = math.prod(family[0].shape) * num_heads
-        count = share // (d_model * d_model)
-        fused = len(naming.parts_of(mask)) == count or naming.is_fused(mask)
-        whole_list = mask.endswith("#") and share == num_heads * d_model * d_model
-        if (
-            len(family) != num_heads
-            or len({(unit.shape, unit.bias_shape) for unit in family}) > 1
-            or share % (d_model * d_model)
-            # Two heads' kv and a list of key and value have equal sizes: the name decides.
-            or not (count == 1 or (count in (2, 3) and fused and not whole_list))
-            or any(unit.path in joined for unit in family)
-        ):
-            continue
-        weights = tuple(name for unit in family for name in unit.weights)
-        biases = tuple(name for unit in family for name in unit.biases)
-        one = family[0]
-        whole = Unit(mask, one.kind, weights, biases, one.shape, one.bias_shape, one.layout)
-        joined.update((unit.path, whole) for unit in family)
-    return tuple(dict.fromkeys(joined.get(unit.path, unit) for unit in units))
+    taken = {name for name, _ in bias_of.values()}
+    spare = tuple((name, shape) for name, shape in vectors if name not in taken)
+    return Layers(paired, (*norms, *raw), tuple(loose), spare)
 
 
 def unregistered(module: nn.Module) -> Iterator[str]:

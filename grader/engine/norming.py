@@ -1,0 +1,85 @@
+"""Settle which norm is which, where each norm is a layer or a gain with its shift."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice, permutations
+from math import prod
+
+from grader.engine import naming
+from grader.engine.attending import LIMIT
+from grader.engine.gathering import Layers, Unit
+from grader.engine.placing import Choice, Need, Slot
+from grader.model import Role, Shape
+
+
+def is_vector(shape: Shape, size: int) -> bool:
+    """Tell whether the shape is (size,), perhaps with axes of one element."""
+    return prod(shape) == size and sum(axis != 1 for axis in shape) <= 1
+
+
+def norm_choices(layers: Layers, roles: Sequence[Role], need: Need) -> list[Choice]:
+    """Return the orders in which the units can fill the norms' roles, best first."""
+    if not roles:
+        return [Choice()]
+    (size,) = need.weight(roles[0])
+    right = [
+        unit
+        for unit in layers.norms
+        if not (unit.weights or unit.biases) or is_vector(unit.shape or unit.bias_shape, size)
+    ]
+    # A norm without gain and shift, beside enough that have them, is only the formula.
+    full = [unit for unit in right if unit.weights or unit.biases]
+    if len(full) >= len(roles):
+        right = full
+    reasons = [
+        f"`{unit.path}` has a weight of shape {tuple(unit.shape)} where ({size},) is due"
+        for unit in layers.norms
+        if unit not in right and "norm" in naming.leaf(unit.path).lower()
+    ]
+    places, told = naming.order_norms([unit.path for unit in right], len(roles))
+    seated = dict(zip(places, right, strict=True))
+    orders = [tuple(seated.get(place) for place in range(len(roles)))]
+    if not told:
+        empty = [None] * (len(roles) - len(right))
+        orders += islice(permutations([*right, *empty], len(roles)), LIMIT)
+    silent = not told and len(roles) > 1
+    choices = [_settle(order, roles, need, reasons, silent) for order in dict.fromkeys(orders)]
+    if len(roles) == 1 and len(right) > 1:
+        # One norm is asked for, and several are there: one may serve each option.
+        alone = [_settle((unit,), roles, need, reasons, silent) for unit in right]
+        slots = tuple(slot for choice in alone for slot in choice.slots)
+        missing = tuple(dict.fromkeys(name for choice in alone for name in choice.missing))
+        choices.insert(1, Choice(slots, missing, reasons=tuple(reasons)))
+    return choices
+
+
+def _settle(
+    order: Sequence[Unit | None],
+    roles: Sequence[Role],
+    need: Need,
+    reasons: Sequence[str],
+    silent: bool,
+) -> Choice:
+    slots: list[Slot] = []
+    missing: list[str] = []
+    notes: list[str] = []
+    for unit, role in zip(order, roles, strict=True):
+        if unit is None:
+            missing.append(role.name)
+            continue
+        (size,) = due = need.weight(role)
+        for own, names, shape in (
+            ("weight", unit.weights, unit.shape),
+            ("bias", unit.biases, unit.bias_shape),
+        ):
+            name = f"{role.name}.{own}"
+            if name in need.shapes and names and is_vector(shape, size):
+                slots.append(Slot(name, names[0], due, (0,)))
+            elif name in need.shapes:
+                missing.append(name)
+        if silent:
+            notes.append(
+                f"read `{unit.path}` as {role.name}, as its name does not say which norm it is"
+            )
+    return Choice(tuple(slots), tuple(missing), (), tuple(notes), tuple(reasons))
