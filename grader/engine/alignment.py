@@ -25,6 +25,7 @@ from grader.engine.placing import Slot
 from grader.model import Role, Shape
 
 __all__ = [
+    "TWIN_SIZES",
     "Alignment",
     "Slot",
     "Twin",
@@ -34,6 +35,9 @@ __all__ = [
     "twin_of",
     "write_weights",
 ]
+
+# No two of them are equal, nor any product of them that a shape could hold.
+TWIN_SIZES = {"d_model": 70, "num_heads": 5, "d_ff": 22}
 
 
 def alignments(
@@ -77,14 +81,12 @@ def twin_of(
     `options` are the constructor's keywords, of which sizes are replaced.
     Returns None where the constructor refuses.
     """
-    sizes = Twin(()).options()
-    own = {name: sizes.get(name, value) for name, value in options.items()}
+    own: dict[str, Any] = {name: TWIN_SIZES.get(name, value) for name, value in options.items()}
     try:
         held = snapshot(build(**own), ignore)
     except Exception:  # noqa: BLE001 - a learner's constructor may raise anything
         return None
-    heads = sizes["num_heads"] if "num_heads" in options else 1
-    return Twin(held, num_heads=heads)
+    return Twin(held, TWIN_SIZES["d_model"], own.get("num_heads", 1), TWIN_SIZES["d_ff"])
 
 
 def _region(parameter: Tensor, slot: Slot) -> Tensor:

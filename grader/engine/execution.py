@@ -214,13 +214,15 @@ class _Call:
         if self.namespace.kept is not None or not case.roles:
             return None
         init = case.init or {}
-        sizes = Twin(()).options()
-        plain = ((n, v) for n, v in init.items() if n not in sizes and not isinstance(v, Part))
-        key = (case.target, tuple(sorted(plain)))
+        # Layers may depend on a switch (norm_first), but not on a rate or what is handed in.
+        switches = (n for n, v in sorted(init.items()) if v is True)
+        key = (case.target, *switches)
         if key not in known:
             options, given = _made(init)
             ignore = {id(p) for part in given for p in part.parameters()}
-            known[key] = twin_of(self.namespace.names[case.target], options, ignore)
+            twin = twin_of(self.namespace.names[case.target], options, ignore)
+            alike = (t for t in known.values() if twin and t and t.held == twin.held)
+            known[key] = next(alike, twin)
         return known[key]
 
     def arguments(

@@ -65,21 +65,18 @@ class Layers:
     spare: tuple[tuple[str, Shape], ...]
 
 
-class Twin(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Twin:
     """The same module built at sizes of which no two are equal, nor their products.
 
     What a shape means is read off here: (H, D, d) and (D, H, d) are the same
-    shape in a case with D = H.
+    shape in a case with D = H. Equal to itself alone, which is quick to tell.
     """
 
     held: tuple[Held, ...]
-    d_model: int = 70
-    num_heads: int = 5
-    d_ff: int = 22
-
-    def options(self) -> dict[str, int]:
-        """Return the sizes as a kata's constructor takes them."""
-        return {"d_model": self.d_model, "num_heads": self.num_heads, "d_ff": self.d_ff}
+    d_model: int
+    num_heads: int
+    d_ff: int
 
 
 def snapshot(module: nn.Module, ignore: Collection[int]) -> tuple[Held, ...]:

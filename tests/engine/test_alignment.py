@@ -21,8 +21,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from grader.engine.alignment import (
+    TWIN_SIZES,
     Alignment,
-    Twin,
     alignments,
     describe_missing,
     read_gradients,
@@ -38,7 +38,6 @@ from grader.model import Role, Shape
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 # (d_model, num_heads, d_ff), generic sizes first
 SIZES = ((12, 2, 20), (18, 3, 7), (4, 1, 4), (20, 4, 60), (5, 5, 10), (1, 1, 2))
-TWIN_SIZES = Twin(()).options()
 Build = Callable[[int, int, int], nn.Module]
 
 
