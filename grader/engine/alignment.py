@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from grader.engine import naming
 from grader.engine.assigning import Alignment, assign
@@ -75,18 +76,23 @@ def twin_of(
     build: Callable[..., nn.Module],
     options: Mapping[str, Any],
     ignore: Collection[int] = (),
+    prepare: Callable[[nn.Module], object] = id,
 ) -> Twin | None:
     """Build a module once more, at sizes of which no two coincide, to read its shapes off.
 
-    `options` are the constructor's keywords, of which sizes are replaced.
-    Returns None where the constructor refuses.
+    `options` are the constructor's keywords, of which sizes are replaced;
+    `prepare` is called with what is built. Returns None where the constructor refuses.
     """
     own: dict[str, Any] = {name: TWIN_SIZES.get(name, value) for name, value in options.items()}
     try:
-        held = snapshot(build(**own), ignore)
+        module = build(**own)
+        prepare(module)
+        held = snapshot(module, ignore)
+        vectors = [(n, p) for n, p in module.named_parameters() if not is_lazy(p) and p.dim() == 1]
+        zeros = frozenset(name for name, vector in vectors if not vector.any())
     except Exception:  # noqa: BLE001 - a learner's constructor may raise anything
         return None
-    return Twin(held, TWIN_SIZES["d_model"], own.get("num_heads", 1), TWIN_SIZES["d_ff"])
+    return Twin(held, TWIN_SIZES["d_model"], own.get("num_heads", 1), TWIN_SIZES["d_ff"], zeros)
 
 
 def _region(parameter: Tensor, slot: Slot) -> Tensor:
@@ -122,7 +128,7 @@ class Places:
                     source = weights[slot.weight]
                     if slot.block is not None or source.shape != region.shape:
                         source = _block(source, slot).reshape(region.shape)
-                    region.copy_(source)
+                    region.copy_(source + slot.plus if slot.plus else source)
             for parameter in self.zeroed:
                 parameter.zero_()
 

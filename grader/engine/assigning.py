@@ -21,7 +21,7 @@ from grader.engine.attending import (
 )
 from grader.engine.bundling import bundle, head_families, with_twins
 from grader.engine.gathering import Held, Twin, Unit, gather
-from grader.engine.norming import norm_choices
+from grader.engine.norming import norm_choices, zero_centred
 from grader.engine.placing import Choice, Need, Shapes, Slot, options, settle
 from grader.engine.spreading import spread_vectors
 from grader.model import Role, Shape
@@ -84,6 +84,7 @@ def assign(
     affine = norm_choices(layers, norms, need)
     if norms and affine[0].missing:
         affine = spread_vectors(layers, other, linears, roles, need, ffn[0].absent) or affine
+    affine += zero_centred(affine, twin.zeros if twin else frozenset())
     classes = {item.path: item.class_name for item in held}
     readings: list[Iterable[Alignment]] = []
     for groups, notes in by_owner(rest, homes, attention, classes):

@@ -157,14 +157,10 @@ def _side_by_side(lists: Sequence[Sequence[Placement]]) -> list[tuple[Placement,
 def _fused_options(unit: Unit, roles: Sequence[Role], need: Need) -> list[tuple[Placement, ...]]:
     found = need.layouts(unit, roles[0], len(roles))
     orders = list(permutations(roles))
-    numbered = list(enumerate(found))
     placed: list[tuple[Placement, ...]] = []
-    for place, (order, (index, axes)) in enumerate(
-        (order, axes) for order, axes in _pairs(orders, numbered)
-    ):
+    for place, (order, axes) in enumerate(_pairs(orders, found)):
         said = ", ".join(role.part for role in order)
-        usual = order == orders[0] and index < 2
-        note = "" if usual else f"read `{unit.path}` in the order {said}, rows laid out as {axes}"
+        note = "" if order == orders[0] else f"`{unit.path}` holds, in this order: {said}"
         placed.append(
             tuple(
                 Placement(role, unit, axes, len(roles), pick, f"fused {place}", note)
@@ -175,8 +171,8 @@ def _fused_options(unit: Unit, roles: Sequence[Role], need: Need) -> list[tuple[
 
 
 def _pairs(
-    orders: Sequence[tuple[Role, ...]], layouts: Sequence[tuple[int, str]]
-) -> list[tuple[tuple[Role, ...], tuple[int, str]]]:
+    orders: Sequence[tuple[Role, ...]], layouts: Sequence[str]
+) -> list[tuple[tuple[Role, ...], str]]:
     """Return every pair, smallest sum of positions first."""
     every = [(i + j, i, j) for i in range(len(orders)) for j in range(len(layouts))]
     return [(orders[i], layouts[j]) for _, i, j in sorted(every)]
@@ -276,8 +272,8 @@ def by_owner(
     if not told:
         order, _ = naming.order_attentions([classes.get(path, "") for path in paths])
         notes = (
-            "took `{}` as the self-attention and `{}` as the cross-attention: their names do"
-            " not say",
+            "`{}` was taken for the self-attention and `{}` for the cross-attention, since their"
+            " names do not say which is which",
         )
     for first, second in [order] if told else [order, order[::-1]]:
         said = tuple(note.format(paths[first], paths[second]) for note in notes)

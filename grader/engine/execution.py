@@ -28,6 +28,7 @@ from grader.engine.alignment import (
 )
 from grader.engine.loading import Namespace, shorten
 from grader.engine.observing import banned_calls, count_operations, runs_elsewhere
+from grader.engine.unwrapping import may_wrap, unwrap
 from grader.model import Alien, Case, Outcome, Part, Raised
 from grader.parts import make
 
@@ -118,8 +119,11 @@ class _Call:
             self.observed["again"] = tuple(_detached(r) for r in again)
         if missing and alignment is not None:
             # Layers of another form are not the same mistake as layers that are not there.
+            # Vectors may be a norm's; else they are biases, and these are free.
+            norms = tuple(role.name for role in case.roles if role.part == "norm")
+            least = 1 if norms and any(name.startswith(norms) for name in missing) else 2
             shapes = (shape for _, shape in alignment.leftover)
-            self.observed["leftover"] = tuple(sorted({s for s in shapes if len(s) > 1}))
+            self.observed["leftover"] = tuple(sorted({s for s in shapes if len(s) >= least}))
             self.observed["random"] = self.depends_on_seed(returned)
         return Outcome(
             "returned",
@@ -159,6 +163,9 @@ class _Call:
             return module, None
         if case.dtype != "float32":  # float32 is what modules are built in: nobody converts there
             module.to(self.dtype)
+        if may_wrap(self.namespace.source):
+            args, inputs = self.arguments()
+            unwrap(module, lambda: module(*args, **inputs))
         ignore = {id(p) for part in self.given for p in part.parameters()}
         alignment = self.align(module, ignore)
         spots = places(module, alignment)
@@ -220,7 +227,7 @@ class _Call:
         if key not in known:
             options, given = _made(init)
             ignore = {id(p) for part in given for p in part.parameters()}
-            twin = twin_of(self.namespace.names[case.target], options, ignore)
+            twin = twin_of(self.namespace.names[case.target], options, ignore, unwrap)
             alike = (t for t in known.values() if twin and t and t.held == twin.held)
             known[key] = next(alike, twin)
         return known[key]

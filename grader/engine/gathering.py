@@ -71,12 +71,14 @@ class Twin:
 
     What a shape means is read off here: (H, D, d) and (D, H, d) are the same
     shape in a case with D = H. Equal to itself alone, which is quick to tell.
+    `zeros` names the vectors that are zero from the start.
     """
 
     held: tuple[Held, ...]
     d_model: int
     num_heads: int
     d_ff: int
+    zeros: frozenset[str] = frozenset()
 
 
 def snapshot(module: nn.Module, ignore: Collection[int]) -> tuple[Held, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice, permutations
 from math import prod
 
@@ -43,15 +44,35 @@ def norm_choices(layers: Layers, roles: Sequence[Role], need: Need) -> list[Choi
     if not told:
         empty = [None] * (len(roles) - len(right))
         orders += islice(permutations([*right, *empty], len(roles)), LIMIT)
-    silent = not told and len(roles) > 1
-    choices = [_settle(order, roles, need, reasons, silent) for order in dict.fromkeys(orders)]
+    # Norms that are created in the order of their use need no word.
+    choices = [
+        _settle(order, roles, need, reasons, place > 0 and len(roles) > 1)
+        for place, order in enumerate(dict.fromkeys(orders))
+    ]
     if len(roles) == 1 and len(right) > 1:
         # One norm is asked for, and several are there: one may serve each option.
-        alone = [_settle((unit,), roles, need, reasons, silent) for unit in right]
+        alone = [_settle((unit,), roles, need, reasons, False) for unit in right]
         slots = tuple(slot for choice in alone for slot in choice.slots)
         missing = tuple(dict.fromkeys(name for choice in alone for name in choice.missing))
         choices.insert(1, Choice(slots, missing, reasons=tuple(reasons)))
     return choices
+
+
+def zero_centred(choices: Sequence[Choice], zeros: frozenset[str]) -> list[Choice]:
+    """Return the choices in which the layers add 1 to their gains.
+
+    Such gains are among the vectors that are zero from the start.
+    """
+    found: list[Choice] = []
+    for choice in choices:
+        gains = [slot.parameter for slot in choice.slots if slot.weight.endswith(".weight")]
+        if gains and zeros.issuperset(gains):
+            slots = (
+                replace(slot, plus=-1) if slot.weight.endswith(".weight") else slot
+                for slot in choice.slots
+            )
+            found.append(replace(choice, slots=tuple(slots)))
+    return found
 
 
 def _settle(
@@ -80,6 +101,6 @@ def _settle(
                 missing.append(name)
         if silent:
             notes.append(
-                f"read `{unit.path}` as {role.name}, as its name does not say which norm it is"
+                f"`{unit.path}` was taken for {role.name}, since its name does not say which it is"
             )
     return Choice(tuple(slots), tuple(missing), (), tuple(notes), tuple(reasons))

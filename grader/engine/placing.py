@@ -52,6 +52,7 @@ class Slot:
     order: tuple[int, ...]
     pick: int | tuple[int, ...] | None = None
     block: tuple[int, int, int] | None = None
+    plus: int = 0
 
 
 @dataclass(frozen=True)
@@ -242,7 +243,9 @@ def settle(
         if unit in unnamed:
             whose = f"{role.owner}-attention's " if role.owner and "ffn" not in role.part else ""
             label = naming.LABELS[role.part]
-            notes.append(f"took `{unit.path}` as the {whose}{label}: its name does not say")
+            notes.append(
+                f"`{unit.path}` was taken for the {whose}{label}, since its name does not say"
+            )
         if placement.note and placement.pick == 0:
             notes.append(placement.note)
     missing = tuple(role.name for role in roles if role not in by_role)
