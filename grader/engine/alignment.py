@@ -190,23 +190,25 @@ def describe_missing(
     lines: list[str] = []
     if alignment.missing:
         lines.append("Not found: " + "; ".join(_title(m, by_name) for m in alignment.missing) + ".")
+    if places:
+        found = ", ".join(f"{name} in `{place}`" for name, place in places.items())
+        lines.append(f"Found: {found}.")
+    if alignment.leftover:
+        left = ", ".join(f"`{name}` {tuple(shape)}" for name, shape in alignment.leftover)
+        lines.append(f"Left over: {left}.")
     lines.extend(
         f"{reason[0].upper() if reason[0] != '`' else '`'}{reason[1:]}."
         for reason in alignment.reasons
     )
-    found = [f"{_title(name, by_name)} in `{place}`" for name, place in places.items()]
-    if found:
-        lines.append("Found: " + "; ".join(found) + ".")
-    if alignment.leftover:
-        left = ", ".join(f"`{name}` {tuple(shape)}" for name, shape in alignment.leftover)
-        lines.append(f"Left over: {left}.")
+    if alignment.missing and alignment.leftover and not alignment.reasons:
+        lines.append("What is left over may be right in a form of its own, but cannot be read.")
     hidden = list(unregistered(module)) if module is not None else []
     if hidden:
         lines.append(
             "; ".join(hidden) + ". PyTorch only sees parameters and modules that are attributes,"
             " or that stand in an nn.ModuleList, nn.ModuleDict or nn.ParameterList."
         )
-    elif not found and not alignment.leftover:
+    elif not places and not alignment.leftover:
         lines.append("The module has no parameters at all.")
     return "\n".join(lines)
 

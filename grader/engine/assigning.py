@@ -61,9 +61,9 @@ def assign(
     attention = [r for r in roles if r.part in ("query", "key", "value", "output")]
     feed_forward = [r for r in roles if r.part in ("ffn_in", "ffn_out")]
     norms = [r for r in roles if r.part == "norm"]
-    other = gather(twin.held) if twin else None
+    other = gather(twin.held, twin) if twin else None
     need = Need(shapes, num_heads)
-    layers = gather(held)
+    layers = gather(held, twin)
     linears = layers.linears
     told: frozenset[str] | None = None
     if twin and other:

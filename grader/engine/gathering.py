@@ -6,6 +6,7 @@ data, so that everything built on it can be cached.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
@@ -120,13 +121,34 @@ def _join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _is_matrix(name: str, shape: Shape) -> bool:
-    # Not by the sizes: with D = 1, a matrix has one element.
-    return len(shape) > 1 and not naming.is_bias(name) and not naming.is_gain(name)
+class _Matrices:
+    """Tell matrices from vectors: by the twin's shapes, else by name."""
+
+    def __init__(self, held: Sequence[Held], twin: Twin | None) -> None:
+        self.seen: dict[str, Shape] = {}
+        self.are_twins = twin is not None and held is twin.held
+        # More than gains and shifts of three norms in one, less than one head's projection.
+        self.most = 7 * twin.d_model if twin else 0
+        for item in twin.held if twin else ():
+            for name, shape in item.own:
+                path = _join(item.path, name)
+                self.seen[path] = shape
+                for mask in naming.masks(path):  # the twin may have fewer heads
+                    self.seen.setdefault(mask, shape)
+
+    def __contains__(self, one: tuple[str, Shape]) -> bool:
+        name, shape = one
+        paths = (name, *naming.masks(name))
+        twin = next((self.seen[path] for path in paths if path in self.seen), ())
+        if twin and (self.are_twins or twin != shape):  # else its sizes are fixed
+            return len(shape) > 1 and math.prod(twin) > self.most
+        # Not by the sizes: with D = 1, a matrix has one element.
+        return len(shape) > 1 and not naming.is_bias(name) and not naming.is_gain(name)
 
 
-def gather(held: Sequence[Held]) -> Layers:
+def gather(held: Sequence[Held], twin: Twin | None = None) -> Layers:
     """Pair weights and biases into units, in order of creation."""
+    matrices = _Matrices(held, twin)
     linears: list[Unit] = []
     norms: list[Unit] = []
     vectors: list[tuple[str, Shape]] = []
@@ -146,12 +168,12 @@ def gather(held: Sequence[Held]) -> Layers:
                     "torch",
                 )
             )
-        elif item.kind == "norm" or _is_hand_written_norm(item):
+        elif item.kind == "norm" or _is_hand_written_norm(item, matrices):
             norms.append(_norm(item.path, names))
         else:
-            alone = sum(_is_matrix(*one) for one in names) == 1
+            alone = sum(one in matrices for one in names) == 1
             for name, shape in names:
-                if not _is_matrix(name, shape):
+                if (name, shape) not in matrices:
                     vectors.append((name, shape))
                     continue
                 # A hand-written Linear: the module has the name, not the parameter.
@@ -168,10 +190,10 @@ def _plain(name: str) -> bool:
     return not naming.parts_of(own) and not naming.is_fused(own)
 
 
-def _is_hand_written_norm(item: Held) -> bool:
+def _is_hand_written_norm(item: Held, matrices: _Matrices) -> bool:
     if not item.path or item.kind != "other" or not 1 <= len(item.own) <= 2:
         return False
-    if any(_is_matrix(name, shape) for name, shape in item.own):
+    if any((_join(item.path, name), shape) in matrices for name, shape in item.own):
         return False
     # Two gains without a bias are two norms (gamma1, gamma2), not one.
     gains = [naming.words(name) for name, _ in item.own if not naming.is_bias(name)]

@@ -243,9 +243,8 @@ def settle(
         if unit in unnamed:
             whose = f"{role.owner}-attention's " if role.owner and "ffn" not in role.part else ""
             label = naming.LABELS[role.part]
-            notes.append(
-                f"`{unit.path}` was taken for the {whose}{label}, since its name does not say"
-            )
+            path = unit.path.replace("#", "*")  # "heads.*.0"
+            notes.append(f"`{path}` was taken for the {whose}{label}, since its name does not say")
         if placement.note and placement.pick == 0:
             notes.append(placement.note)
     missing = tuple(role.name for role in roles if role not in by_role)

@@ -607,6 +607,21 @@ class RawOrder(Attention):
         return torch.einsum(f"blhd,{self.outer}->blo", split, reach(self, "w_o"))
 
 
+class RawLetters(RawOrder):
+    """Names that say nothing, and one that a bias might have."""
+
+    def build(self, D: int, H: int, d: int) -> None:
+        super().build(D, H, d)
+        self.A, self.B, self.C, self.E = self.w_q, self.w_k, self.w_v, self.w_o
+        del self.w_q, self.w_k, self.w_v, self.w_o
+
+    def project(self, x: Tensor) -> Sequence[Tensor]:
+        return [torch.einsum("bli,ihd->bhld", x, w) for w in (self.A, self.B, self.C)]
+
+    def finish(self, context: Tensor) -> Tensor:
+        return context @ self.E.flatten(0, 1)
+
+
 class RawFusedOrder(RawOrder):
     """Four axes in any order, with a bias (3, H, 1, d)."""
 
@@ -895,6 +910,7 @@ LAYOUTS: tuple[type[nn.Module], ...] = (
     RawSquashedNames,
     RawTransposed,
     RawHeads,
+    RawLetters,
     RawFlax,
     RawHeadsOutFirst,
     RawFusedLikeTorch,
@@ -994,6 +1010,18 @@ def test_all_four_projections_of_a_single_head_in_one_parameter(axes: str) -> No
         guesses = alignments(module, ATTENTION, expected.shapes, 1, (), twin)
         working &= {n for n, guess in enumerate(guesses) if expected.reproduced(module, guess)}
     assert working
+
+
+def test_swapped_clear_names_of_raw_matrices_are_never_put_right() -> None:
+    class Swapped(RawOrder):
+        def project(self, x: Tensor) -> Sequence[Tensor]:
+            q, k, v = super().project(x)
+            return [q, v, k]
+
+    working, count, _ = working_guesses(
+        lambda D, H, _: Swapped(D, H), attention_reference, ATTENTION, SIZES[:2]
+    )
+    assert (working, count) == (set(), 1)
 
 
 def test_a_list_of_projections_is_not_taken_for_heads() -> None:
@@ -1625,6 +1653,18 @@ def linears(**sizes: tuple[int, int]) -> nn.Module:
     return module
 
 
+def test_layers_of_another_form_are_left_over_with_their_shapes() -> None:
+    module = linears(q=(12, 12), k=(12, 12), v=(12, 12))
+    module.table = nn.Parameter(torch.randn(13, 12))
+    text = describe_missing(guess_for(module), ATTENTION, module)
+    assert text.splitlines() == [
+        "Not found: the output projection (out_proj).",
+        "Found: q_proj in `q.weight`, k_proj in `k.weight`, v_proj in `v.weight`.",
+        "Left over: `table` (13, 12).",
+        "What is left over may be right in a form of its own, but cannot be read.",
+    ]
+
+
 def test_a_missing_output_projection_is_reported() -> None:
     module = linears(q_proj=(12, 12), k_proj=(12, 12), v_proj=(12, 12))
     guess = guess_for(module)
@@ -1632,7 +1672,7 @@ def test_a_missing_output_projection_is_reported() -> None:
     assert guess.leftover == ()
     text = describe_missing(guess, ATTENTION, module)
     assert "Not found: the output projection (out_proj)." in text
-    assert "the key projection (k_proj) in `k_proj.weight`" in text
+    assert "k_proj in `k_proj.weight`" in text
     write_weights(module, guess, canonical_weights(attention_reference(12, 2, 0)))
 
 
