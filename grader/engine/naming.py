@@ -244,10 +244,14 @@ def compare_numbers(one: str, other: str) -> int:
     return 0 if bare[0] != bare[1] or left == right else (-1 if left < right else 1)
 
 
+def _own_name(path: str) -> str:
+    """Return the last component that is not a bare number."""
+    return next((c for c in reversed(path.split(".")) if not c.isdigit()), "")
+
+
 def is_bias(path: str) -> bool:
     """Tell whether a parameter's own name is that of a bias ("b_q", "bq", "q_bias", "beta")."""
-    component = next((c for c in reversed(path.split(".")) if not c.isdigit()), "")
-    found = words(component)
+    found = words(_own_name(path))
     squashed = any(w[0] == "b" and (w[1:] in _CORE or is_fused(w)) for w in found if len(w) > 1)
     return squashed or bool(_BIASES & set(found[:1] + found[-1:])) or found[:1] == ("b",)
 
@@ -261,7 +265,7 @@ def is_gain(path: str) -> bool:
 
 def affine_kind(path: str) -> str:
     """Return "gain" or "shift" where a parameter's name says which it is in a norm, else ""."""
-    found = set(_path_words(path))
+    found = set(words(_own_name(path)))
     gain, shift = bool(_CLEAR_GAINS & found), bool(_CLEAR_SHIFTS & found)
     return "" if gain == shift else "gain" if gain else "shift"
 

@@ -1346,6 +1346,16 @@ class NumberedNorms(RawNorms):
         return getattr(self, self.names[2 * n]), getattr(self, self.names[2 * n + 1])
 
 
+class NormsInADict(RawNorms):
+    """Opaque names in a dictionary whose own name sounds like a gain."""
+
+    def hold(self, D: int) -> None:
+        self.weights = nn.ParameterDict({n: torch.randn(D) for n in ("g1", "h1", "g2", "h2")})
+
+    def affine(self, n: int) -> tuple[Tensor, Tensor]:
+        return self.weights[f"g{n + 1}"], self.weights[f"h{n + 1}"]
+
+
 class ListedNorms(RawNorms):
     """A list of gains and one of shifts, beside a norm without either."""
 
@@ -1416,6 +1426,7 @@ RAW_NORMS: dict[str, tuple[type[RawNorms], dict[str, Any]]] = {
     "a b c d": (NumberedNorms, {"names": ("a", "b", "c", "d")}),
     "p r o t": (NumberedNorms, {"names": ("p", "r", "o", "t")}),
     "p.0 to p.3": (NumberedNorms, {"names": ("p_0", "p_1", "p_2", "p_3")}),
+    "a dictionary": (NormsInADict, {}),
     "lists gains, shifts": (ListedNorms, {}),
     "lists a, b": (ListedNorms, {"of_gain": "a", "of_shift": "b"}),
     "lists norm_gain, norm_shift": (
