@@ -96,6 +96,8 @@ def twin_of(
 
 
 def _region(parameter: Tensor, slot: Slot) -> Tensor:
+    if slot.cut is not None:
+        parameter = parameter.narrow(*slot.cut)
     as_it_stands = slot.order == tuple(range(len(slot.order))) and slot.split == parameter.shape
     if as_it_stands and slot.pick is None:
         return parameter

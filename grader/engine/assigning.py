@@ -19,7 +19,7 @@ from grader.engine.attending import (
     by_owner,
     outside,
 )
-from grader.engine.bundling import bundle, head_families, with_twins
+from grader.engine.bundling import bundle, head_families, with_biases_cut_off, with_twins
 from grader.engine.gathering import Held, Twin, Unit, gather
 from grader.engine.norming import norm_choices, zero_centred
 from grader.engine.placing import Choice, Need, Shapes, Slot, options, settle
@@ -77,6 +77,7 @@ def assign(
         if attention:
             theirs = bundle(theirs, twin.num_heads, twin.d_model, told)
         linears = with_twins(linears, theirs)
+        linears = with_biases_cut_off(linears, (twin.d_model, twin.d_ff))
     homes = attention_homes(held, linears, attention, need)
     pair = _feed_forward_units(outside(linears, homes), feed_forward, need)
     rest = [unit for unit in linears if unit not in pair]

@@ -90,3 +90,25 @@ def with_twins(units: Sequence[Unit], twins: Sequence[Unit]) -> tuple[Unit, ...]
         told = twin is not None and twin.shape not in ((), unit.shape)
         found.append(replace(unit, twin=twin) if told else unit)
     return tuple(found)
+
+
+def with_biases_cut_off(units: Sequence[Unit], inputs: Collection[int]) -> tuple[Unit, ...]:
+    """Part raw weights (D + 1, D), for inputs with a 1 at their end, into weight and bias.
+
+    `inputs` has the lengths of inputs at the twins' sizes.
+    """
+    found: list[Unit] = []
+    for unit in units:
+        twin = unit.twin
+        longer = [n for n, size in enumerate(twin.shape if twin else ()) if size - 1 in inputs]
+        if twin is None or unit.layout == "torch" or unit.biases or len(longer) != 1:
+            found.append(unit)
+            continue
+        found.append(replace(_cut(unit, longer[0]), twin=_cut(twin, longer[0])))
+    return tuple(found)
+
+
+def _cut(unit: Unit, axis: int) -> Unit:
+    shape = (*unit.shape[:axis], unit.shape[axis] - 1, *unit.shape[axis + 1 :])
+    bias_shape = (*unit.shape[:axis], *unit.shape[axis + 1 :])
+    return replace(unit, shape=shape, biases=unit.weights, bias_shape=bias_shape, cut=axis)

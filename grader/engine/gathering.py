@@ -39,7 +39,8 @@ class Unit:
     number, and `weights` and `biases` have one entry per head. `shape` and
     `bias_shape` are those of one entry. `layout` says how a weight is stored:
     "torch" is (out, in) for sure, the others are guesses to try first. `twin` is
-    the same unit at other sizes, see `Twin`.
+    the same unit at other sizes, see `Twin`. With `cut`, weight and bias are one
+    parameter: along that axis, the bias follows the weight.
     """
 
     path: str
@@ -50,6 +51,7 @@ class Unit:
     bias_shape: Shape
     layout: Literal["torch", "out_in", "in_out"] = "in_out"
     twin: Unit | None = None
+    cut: int | None = None
 
 
 @dataclass(frozen=True)

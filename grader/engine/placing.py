@@ -53,6 +53,7 @@ class Slot:
     pick: int | tuple[int, ...] | None = None
     block: tuple[int, int, int] | None = None
     plus: int = 0
+    cut: tuple[int, int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -258,6 +259,11 @@ def _slots(
     weight: str, names: Sequence[str], axes: str, sizes: Sizes, placement: Placement
 ) -> Iterator[Slot]:
     due = _axes(placement.role.part, placement.count)
+    cut = placement.unit.cut
+    stretch: tuple[int, int, int] | None = None
+    if cut is not None:
+        length = placement.unit.shape[cut]
+        stretch = (cut, length, 1) if weight.endswith(".bias") else (cut, 0, length)
     fused = "f" if "f" in axes else ""
     order = tuple(axes.index(axis) for axis in fused + due if axis in axes)
     split = tuple(sizes[axis] for axis in axes)
@@ -266,7 +272,7 @@ def _slots(
         block = None
         if len(names) > 1:  # one of several heads: its rows, or its columns behind "o"
             block = (int(due[0] == "o"), head * sizes["d"], sizes["d"])
-        yield Slot(weight, name, split, order, pick, block)
+        yield Slot(weight, name, split, order, pick, block, cut=stretch)
 
 
 def refusal(unit: Unit, role: Role, need: Need) -> str:

@@ -607,6 +607,43 @@ class RawOrder(Attention):
         return torch.einsum(f"blhd,{self.outer}->blo", split, reach(self, "w_o"))
 
 
+class RawWithBias(Attention):
+    """(D + 1, D) for an input with a 1 at its end; `turned` is (D, D + 1)."""
+
+    turned = False
+
+    def build(self, D: int, H: int, d: int) -> None:
+        for letter in "qkvo":
+            shape = (D, D + 1) if self.turned else (D + 1, D)
+            setattr(self, f"W_{letter}", nn.Parameter(torch.randn(shape)))
+
+    def apply_to(self, x: Tensor, letter: str) -> Tensor:
+        weight = getattr(self, f"W_{letter}")
+        return F.pad(x, (0, 1), value=1.0) @ (weight.T if self.turned else weight)
+
+    def project(self, x: Tensor) -> Sequence[Tensor]:
+        return [self.apply_to(x, letter) for letter in "qkv"]
+
+    def finish(self, context: Tensor) -> Tensor:
+        return self.apply_to(context, "o")
+
+
+class RawWithBiasTurned(RawWithBias):
+    turned = True
+
+
+class RawFusedWithBias(RawWithBias):
+    """(3, H, D + 1, d)."""
+
+    def build(self, D: int, H: int, d: int) -> None:
+        super().build(D, H, d)
+        del self.W_q, self.W_k, self.W_v
+        self.W = nn.Parameter(torch.randn(3, H, D + 1, d))
+
+    def project(self, x: Tensor) -> Sequence[Tensor]:
+        return [F.pad(x, (0, 1), value=1.0)[:, None] @ self.W[i] for i in range(3)]
+
+
 class RawLetters(RawOrder):
     """Names that say nothing, and one that a bias might have."""
 
@@ -911,6 +948,9 @@ LAYOUTS: tuple[type[nn.Module], ...] = (
     RawTransposed,
     RawHeads,
     RawLetters,
+    RawWithBias,
+    RawWithBiasTurned,
+    RawFusedWithBias,
     RawFlax,
     RawHeadsOutFirst,
     RawFusedLikeTorch,
