@@ -7,7 +7,7 @@ with its choices, best first; `assign` combines them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 
 from grader.engine import naming
@@ -78,6 +78,8 @@ def assign(
             theirs = bundle(theirs, twin.num_heads, twin.d_model, told)
         linears = with_twins(linears, theirs)
         linears = with_biases_cut_off(linears, (twin.d_model, twin.d_ff))
+        # A shape that is wrong there may be right here: (d, d) with one head.
+        linears = tuple(u if need.reads_twin(u, roles) else replace(u, twin=None) for u in linears)
     homes = attention_homes(held, linears, attention, need)
     pair = _feed_forward_units(outside(linears, homes), feed_forward, need)
     rest = [unit for unit in linears if unit not in pair]

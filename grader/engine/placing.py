@@ -121,6 +121,17 @@ class Need:
         count, rest = divmod(len(unit.weights) * prod(unit.shape), self.weight(role)[1] ** 2)
         return 0 if rest else count
 
+    def reads_twin(self, unit: Unit, roles: Iterable[Role]) -> bool:
+        """Tell whether the unit's twin has the shape of any role, or of several in one."""
+        if self.twin is None or unit.twin is None:
+            return False
+        return any(
+            self.twin.layouts(unit.twin, role, count)
+            for role in roles
+            if role.part != "norm"
+            for count in ((1,) if role.part in ("ffn_in", "ffn_out") else (1, 2, 3, 4))
+        )
+
     def layouts(self, unit: Unit, role: Role, count: int = 1) -> tuple[str, ...]:
         """Return the layouts to try for the unit's weight, or none if its shape is wrong."""
         sizes = self.sizes(role, count)
