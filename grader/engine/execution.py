@@ -193,7 +193,11 @@ class _Call:
         case = self.case
         shapes = {name: tuple(value.shape) for name, value in case.weights.items()}
         heads = int((case.init or {}).get("num_heads", 1))
-        found = alignments(module, case.roles, shapes, heads, ignore, self.twin())
+        # In code of our own names are clear; only where layers lack do sizes mislead.
+        own = self.namespace.kept is not None
+        found = alignments(module, case.roles, shapes, heads, ignore, None if own else self.twin())
+        if own and found[0].missing:
+            found = alignments(module, case.roles, shapes, heads, ignore, self.twin())
         alignment = found[min(case.assignment, len(found) - 1)]
         self.notes.extend(alignment.notes)
         if "layers" in case.observe:
@@ -216,9 +220,9 @@ class _Call:
         return alignment
 
     def twin(self) -> Twin | None:
-        """Return the shapes of the module at other sizes; code of our own needs no such help."""
+        """Return the shapes of the module at other sizes."""
         case, known = self.case, self.namespace.twins
-        if self.namespace.kept is not None or not case.roles:
+        if not case.roles:
             return None
         init = case.init or {}
         # Layers may depend on a switch (norm_first), but not on a rate or what is handed in.
