@@ -10,27 +10,35 @@ The guessing itself is in `assigning`; here are its results and their use.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from grader.engine import naming
 from grader.engine.assigning import Alignment, assign
-from grader.engine.gathering import Held, snapshot, unregistered
+from grader.engine.gathering import Held, Twin, snapshot, unregistered
 from grader.engine.placing import Slot
 from grader.model import Role, Shape
 
 __all__ = [
+    "TWIN_SIZES",
     "Alignment",
     "Slot",
+    "Twin",
     "alignments",
     "describe_missing",
     "read_gradients",
+    "twin_of",
     "write_weights",
 ]
+
+# No two of them are equal, nor any product of them that a shape could hold.
+TWIN_SIZES = {"d_model": 70, "num_heads": 5, "d_ff": 22}
 
 
 def alignments(
@@ -39,17 +47,18 @@ def alignments(
     shapes: Mapping[str, Shape],
     num_heads: int = 1,
     ignore: Collection[int] = (),
+    twin: Twin | None = None,
 ) -> tuple[Alignment, ...]:
     """Return where the canonical weights may live in the module, best guess first.
 
     `shapes` goes by canonical weight name. `ignore` holds the `id` of each
     parameter that is not the learner's (handed-in sublayers). There is always
-    at least one alignment and never more than 200, and the n-th is the same
-    guess whatever the sizes. Modules that hold the same names and shapes share
-    the result.
+    at least one alignment and never more than 200. With the module's `twin`
+    (see `twin_of`), the n-th is the same guess whatever the sizes. Modules that
+    hold the same names and shapes share the result.
     """
     wanted = tuple((name, tuple(shape)) for name, shape in shapes.items())
-    return _cached(snapshot(module, ignore), tuple(roles), wanted, num_heads)
+    return _cached(snapshot(module, ignore), tuple(roles), wanted, num_heads, twin)
 
 
 @lru_cache(maxsize=512)
@@ -58,11 +67,37 @@ def _cached(
     roles: tuple[Role, ...],
     shapes: tuple[tuple[str, Shape], ...],
     num_heads: int,
+    twin: Twin | None,
 ) -> tuple[Alignment, ...]:
-    return assign(held, roles, dict(shapes), num_heads)
+    return assign(held, roles, dict(shapes), num_heads, twin)
+
+
+def twin_of(
+    build: Callable[..., nn.Module],
+    options: Mapping[str, Any],
+    ignore: Collection[int] = (),
+    prepare: Callable[[nn.Module], object] = id,
+) -> Twin | None:
+    """Build a module once more, at sizes of which no two coincide, to read its shapes off.
+
+    `options` are the constructor's keywords, of which sizes are replaced;
+    `prepare` is called with what is built. Returns None where the constructor refuses.
+    """
+    own: dict[str, Any] = {name: TWIN_SIZES.get(name, value) for name, value in options.items()}
+    try:
+        module = build(**own)
+        prepare(module)
+        held = snapshot(module, ignore)
+        vectors = [(n, p) for n, p in module.named_parameters() if not is_lazy(p) and p.dim() == 1]
+        zeros = frozenset(name for name, vector in vectors if not vector.any())
+    except Exception:  # noqa: BLE001 - a learner's constructor may raise anything
+        return None
+    return Twin(held, TWIN_SIZES["d_model"], own.get("num_heads", 1), TWIN_SIZES["d_ff"], zeros)
 
 
 def _region(parameter: Tensor, slot: Slot) -> Tensor:
+    if slot.cut is not None:
+        parameter = parameter.narrow(*slot.cut)
     as_it_stands = slot.order == tuple(range(len(slot.order))) and slot.split == parameter.shape
     if as_it_stands and slot.pick is None:
         return parameter
@@ -95,7 +130,7 @@ class Places:
                     source = weights[slot.weight]
                     if slot.block is not None or source.shape != region.shape:
                         source = _block(source, slot).reshape(region.shape)
-                    region.copy_(source)
+                    region.copy_(source + slot.plus if slot.plus else source)
             for parameter in self.zeroed:
                 parameter.zero_()
 
@@ -157,23 +192,25 @@ def describe_missing(
     lines: list[str] = []
     if alignment.missing:
         lines.append("Not found: " + "; ".join(_title(m, by_name) for m in alignment.missing) + ".")
+    if places:
+        found = ", ".join(f"{name} in `{place}`" for name, place in places.items())
+        lines.append(f"Found: {found}.")
+    if alignment.leftover:
+        left = ", ".join(f"`{name}` {tuple(shape)}" for name, shape in alignment.leftover)
+        lines.append(f"Left over: {left}.")
     lines.extend(
         f"{reason[0].upper() if reason[0] != '`' else '`'}{reason[1:]}."
         for reason in alignment.reasons
     )
-    found = [f"{_title(name, by_name)} in `{place}`" for name, place in places.items()]
-    if found:
-        lines.append("Found: " + "; ".join(found) + ".")
-    if alignment.leftover:
-        left = ", ".join(f"`{name}` {tuple(shape)}" for name, shape in alignment.leftover)
-        lines.append(f"Left over: {left}.")
+    if alignment.missing and alignment.leftover and not alignment.reasons:
+        lines.append("What is left over may be right in a form of its own, but cannot be read.")
     hidden = list(unregistered(module)) if module is not None else []
     if hidden:
         lines.append(
             "; ".join(hidden) + ". PyTorch only sees parameters and modules that are attributes,"
             " or that stand in an nn.ModuleList, nn.ModuleDict or nn.ParameterList."
         )
-    elif not found and not alignment.leftover:
+    elif not places and not alignment.leftover:
         lines.append("The module has no parameters at all.")
     return "\n".join(lines)
 

@@ -7,9 +7,8 @@ with its choices, best first; `assign` combines them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import islice, permutations, zip_longest
-from math import prod
+from dataclasses import dataclass, replace
+from itertools import islice, zip_longest
 
 from grader.engine import naming
 from grader.engine.attending import (
@@ -20,8 +19,11 @@ from grader.engine.attending import (
     by_owner,
     outside,
 )
-from grader.engine.gathering import Held, Unit, bundle, gather
+from grader.engine.bundling import bundle, head_families, with_biases_cut_off, with_twins
+from grader.engine.gathering import Held, Twin, Unit, gather
+from grader.engine.norming import norm_choices, zero_centred
 from grader.engine.placing import Choice, Need, Shapes, Slot, options, settle
+from grader.engine.spreading import spread_vectors
 from grader.model import Role, Shape
 
 
@@ -46,31 +48,56 @@ class Alignment:
 
 
 def assign(
-    held: tuple[Held, ...], roles: Sequence[Role], shapes: Shapes, num_heads: int
+    held: tuple[Held, ...],
+    roles: Sequence[Role],
+    shapes: Shapes,
+    num_heads: int,
+    twin: Twin | None = None,
 ) -> tuple[Alignment, ...]:
-    """Return every alignment worth trying, best first, at least one."""
-    need = Need(shapes, num_heads)
-    layers = gather(held)
+    """Return every alignment worth trying, best first, at least one.
+
+    With `twin`, the shapes at its sizes decide.
+    """
     attention = [r for r in roles if r.part in ("query", "key", "value", "output")]
     feed_forward = [r for r in roles if r.part in ("ffn_in", "ffn_out")]
+    norms = [r for r in roles if r.part == "norm"]
+    other = gather(twin.held, twin) if twin else None
+    need = Need(shapes, num_heads)
+    layers = gather(held, twin)
     linears = layers.linears
+    told: frozenset[str] | None = None
+    if twin and other:
+        need = Need(shapes, num_heads, Need(_shapes_at(twin, roles), twin.num_heads))
+        if attention:
+            told = head_families(other.linears, twin.num_heads, twin.d_model)
     if attention:
-        linears = bundle(linears, num_heads, need.weight(attention[0])[1])
+        linears = bundle(linears, num_heads, need.weight(attention[0])[1], told)
+    if twin and other:
+        theirs = other.linears
+        if attention:
+            theirs = bundle(theirs, twin.num_heads, twin.d_model, told)
+        linears = with_twins(linears, theirs)
+        linears = with_biases_cut_off(linears, (twin.d_model, twin.d_ff))
+        # A shape that is wrong there may be right here: (d, d) with one head.
+        linears = tuple(u if need.reads_twin(u, roles) else replace(u, twin=None) for u in linears)
     homes = attention_homes(held, linears, attention, need)
     pair = _feed_forward_units(outside(linears, homes), feed_forward, need)
     rest = [unit for unit in linears if unit not in pair]
-    fixed = [
-        _norm_choices(layers.norms, [r for r in roles if r.part == "norm"], need),
-        _feed_forward_choices(pair, feed_forward, need),
-    ]
+    ffn = _feed_forward_choices(pair, feed_forward, need)
+    affine = norm_choices(layers, norms, need)
+    if norms and affine[0].missing:
+        affine = spread_vectors(layers, other, linears, roles, need, ffn[0].absent) or affine
+    affine += zero_centred(affine, twin.zeros if twin else frozenset())
     classes = {item.path: item.class_name for item in held}
     readings: list[Iterable[Alignment]] = []
     for groups, notes in by_owner(rest, homes, attention, classes):
         lists = [
-            attention_choices(units, layers, [r for r in attention if r.owner == owner], need)
+            attention_choices(
+                units, layers, [r for r in attention if r.owner == owner], need, other
+            )
             for owner, units in groups.items()
         ]
-        combined = list(islice(best_first([*lists, *fixed]), 8 * LIMIT))
+        combined = list(islice(best_first([*lists, affine, ffn]), 8 * LIMIT))
         # Two attentions are most likely laid out alike.
         combined.sort(key=lambda c: len({choice.label for choice in c if choice.label}))
         readings.append([_alignment(held, c, notes) for c in combined[:LIMIT]])
@@ -78,96 +105,34 @@ def assign(
     return tuple(islice(mixed, LIMIT))
 
 
+def _shapes_at(twin: Twin, roles: Sequence[Role]) -> dict[str, Shape]:
+    """Return the shapes of the contract's weights at the twin's sizes."""
+    d_model, d_ff = twin.d_model, twin.d_ff
+    by_part: dict[str, Shape] = {
+        "norm": (d_model,),
+        "ffn_in": (d_ff, d_model),
+        "ffn_out": (d_model, d_ff),
+    }
+    return {f"{r.name}.weight": by_part.get(r.part, (d_model, d_model)) for r in roles}
+
+
 def _alignment(
     held: Sequence[Held], choices: Sequence[Choice], notes: tuple[str, ...]
 ) -> Alignment:
     slots = tuple(slot for choice in choices for slot in choice.slots)
+    placed = {slot.weight for slot in slots}
     zeroed = tuple(name for choice in choices for name in choice.zeroed)
     used = {slot.parameter for slot in slots} | set(zeroed)
     every = [(f"{h.path}.{n}" if h.path else n, tuple(s)) for h in held for n, s in h.own]
     return Alignment(
         slots,
         tuple(name for choice in choices for name in choice.missing),
-        tuple(name for choice in choices for name in choice.absent),
+        tuple(n for choice in choices for n in choice.absent if n not in placed),
         tuple((name, shape) for name, shape in every if name not in used),
         (*notes, *(note for choice in choices for note in choice.notes)),
         tuple(reason for choice in choices for reason in choice.reasons),
         zeroed,
     )
-
-
-# --- norms -------------------------------------------------------------------
-
-
-def _is_vector(shape: Shape, size: int) -> bool:
-    return prod(shape) == size and sum(axis != 1 for axis in shape) <= 1
-
-
-def _norm_choices(units: Sequence[Unit], roles: Sequence[Role], need: Need) -> list[Choice]:
-    """Return the orders in which the units can fill the norms' roles, best first."""
-    if not roles:
-        return [Choice()]
-    (size,) = need.weight(roles[0])
-    right = [
-        unit
-        for unit in units
-        if not (unit.weights or unit.biases) or _is_vector(unit.shape or unit.bias_shape, size)
-    ]
-    # A norm without gain and shift, beside enough that have them, is only the formula.
-    full = [unit for unit in right if unit.weights or unit.biases]
-    if len(full) >= len(roles):
-        right = full
-    reasons = [
-        f"`{unit.path}` has a weight of shape {tuple(unit.shape)} where ({size},) is due"
-        for unit in units
-        if unit not in right and "norm" in naming.leaf(unit.path).lower()
-    ]
-    places, told = naming.order_norms([unit.path for unit in right], len(roles))
-    seated = dict(zip(places, right, strict=True))
-    orders = [tuple(seated.get(place) for place in range(len(roles)))]
-    if not told:
-        empty = [None] * (len(roles) - len(right))
-        orders += islice(permutations([*right, *empty], len(roles)), LIMIT)
-    silent = not told and len(roles) > 1
-    choices = [
-        _settle_norms(order, roles, need, reasons, silent) for order in dict.fromkeys(orders)
-    ]
-    if len(roles) == 1 and len(right) > 1:
-        # One norm is asked for, and several are there: one may serve each option.
-        alone = [_settle_norms((unit,), roles, need, reasons, silent) for unit in right]
-        slots = tuple(slot for choice in alone for slot in choice.slots)
-        missing = tuple(dict.fromkeys(name for choice in alone for name in choice.missing))
-        choices.insert(1, Choice(slots, missing, reasons=tuple(reasons)))
-    return choices
-
-
-def _settle_norms(
-    order: Sequence[Unit | None],
-    roles: Sequence[Role],
-    need: Need,
-    reasons: Sequence[str],
-    silent: bool,
-) -> Choice:
-    slots: list[Slot] = []
-    missing: list[str] = []
-    notes: list[str] = []
-    for unit, role in zip(order, roles, strict=True):
-        if unit is None:
-            missing.append(role.name)
-            continue
-        (size,) = due = need.weight(role)
-        for own, names, shape in (
-            ("weight", unit.weights, unit.shape),
-            ("bias", unit.biases, unit.bias_shape),
-        ):
-            name = f"{role.name}.{own}"
-            if name in need.shapes and names and _is_vector(shape, size):
-                slots.append(Slot(name, names[0], due, (0,)))
-            elif name in need.shapes:
-                missing.append(name)
-        if silent:
-            notes.append(f"took `{unit.path}` as {role.name}: its name does not say")
-    return Choice(tuple(slots), tuple(missing), (), tuple(notes), tuple(reasons))
 
 
 # --- the feed-forward network ------------------------------------------------

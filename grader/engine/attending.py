@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, permutations
-from math import prod
 from typing import TypeVar
 
 from grader.engine import naming
@@ -35,12 +34,6 @@ def best_first(lists: Sequence[Sequence[T]]) -> Iterator[tuple[T, ...]]:
                 heapq.heappush(heap, (total + 1, step))
 
 
-def _count(unit: Unit, d_model: int) -> int:
-    """Return how many (D, D) projections the unit has the size of, 0 if not a whole number."""
-    count, rest = divmod(len(unit.weights) * prod(unit.shape), d_model * d_model)
-    return 0 if rest else count
-
-
 class Seating:
     """The state of filling one attention's roles: what is open, and what was decided.
 
@@ -56,10 +49,9 @@ class Seating:
         self.named: dict[str, list[Unit]] = {}
         self.fused: list[tuple[Unit, int]] = []
         self.plain: list[Unit] = []
-        d_model = need.weight(roles[0])[1]
         for unit in units:
             parts = naming.parts_of(unit.path)
-            count = _count(unit, d_model)
+            count = need.count(unit, roles[0])
             if len(parts) == 1:
                 self.named.setdefault(parts[0], []).append(unit)
             elif 2 <= count <= 4 and need.layouts(unit, roles[0], count):
@@ -122,11 +114,16 @@ class Seating:
 
 
 def attention_choices(
-    units: Sequence[Unit], layers: Layers, roles: Sequence[Role], need: Need
+    units: Sequence[Unit],
+    layers: Layers,
+    roles: Sequence[Role],
+    need: Need,
+    twin: Layers | None = None,
 ) -> list[Choice]:
     """Return the ways to fill the roles of one attention, best first.
 
-    A clear name with a wrong shape leaves its role unfilled.
+    A clear name with a wrong shape leaves its role unfilled. `twin` holds the
+    same layers at other sizes.
     """
     if not roles:
         return [Choice()]
@@ -141,7 +138,10 @@ def attention_choices(
     ]
     # The output projection is most likely written the same way round as the others.
     combined.sort(key=lambda c: len({placement.style for placement in c if placement.style}))
-    loose = {naming.parts_of(name)[0]: (name, shape) for name, shape in layers.loose}
+    twins = dict(twin.loose) if twin else {}
+    loose = {
+        naming.parts_of(name)[0]: (name, shape, twins.get(name)) for name, shape in layers.loose
+    }
     return [settle(c, roles, need, loose, seating.reasons, seating.plain) for c in combined[:LIMIT]]
 
 
@@ -157,14 +157,10 @@ def _side_by_side(lists: Sequence[Sequence[Placement]]) -> list[tuple[Placement,
 def _fused_options(unit: Unit, roles: Sequence[Role], need: Need) -> list[tuple[Placement, ...]]:
     found = need.layouts(unit, roles[0], len(roles))
     orders = list(permutations(roles))
-    numbered = list(enumerate(found))
     placed: list[tuple[Placement, ...]] = []
-    for place, (order, (index, axes)) in enumerate(
-        (order, axes) for order, axes in _pairs(orders, numbered)
-    ):
+    for place, (order, axes) in enumerate(_pairs(orders, found)):
         said = ", ".join(role.part for role in order)
-        usual = order == orders[0] and index < 2
-        note = "" if usual else f"read `{unit.path}` in the order {said}, rows laid out as {axes}"
+        note = "" if order == orders[0] else f"`{unit.path}` holds, in this order: {said}"
         placed.append(
             tuple(
                 Placement(role, unit, axes, len(roles), pick, f"fused {place}", note)
@@ -175,8 +171,8 @@ def _fused_options(unit: Unit, roles: Sequence[Role], need: Need) -> list[tuple[
 
 
 def _pairs(
-    orders: Sequence[tuple[Role, ...]], layouts: Sequence[tuple[int, str]]
-) -> list[tuple[tuple[Role, ...], tuple[int, str]]]:
+    orders: Sequence[tuple[Role, ...]], layouts: Sequence[str]
+) -> list[tuple[tuple[Role, ...], str]]:
     """Return every pair, smallest sum of positions first."""
     every = [(i + j, i, j) for i in range(len(orders)) for j in range(len(layouts))]
     return [(orders[i], layouts[j]) for _, i, j in sorted(every)]
@@ -234,16 +230,15 @@ def attention_homes(
 
 
 def _attends(units: Sequence[Unit], role: Role, need: Need) -> bool:
-    d_model = need.weight(role)[1]
     named = {part for unit in units for part in naming.parts_of(unit.path)} - {"output"}
-    whole = [unit for unit in units if _count(unit, d_model) == 1]
+    whole = [unit for unit in units if need.count(unit, role) == 1]
     # At F = 3 D, the first feed-forward layer has the size of a fused one, but
     # the second has its shape turned round.
     shapes = {tuple(unit.shape) for unit in units if len(unit.shape) == 2}
     fused = any(
         naming.is_fused(unit.path.removesuffix(".weight"))
         or (
-            _count(unit, d_model) == 3
+            need.count(unit, role) == 3
             and bool(need.layouts(unit, role, 3))
             and tuple(reversed(unit.shape)) not in shapes
         )
@@ -277,8 +272,8 @@ def by_owner(
     if not told:
         order, _ = naming.order_attentions([classes.get(path, "") for path in paths])
         notes = (
-            "took `{}` as the self-attention and `{}` as the cross-attention: their names do"
-            " not say",
+            "`{}` was taken for the self-attention and `{}` for the cross-attention, since their"
+            " names do not say which is which",
         )
     for first, second in [order] if told else [order, order[::-1]]:
         said = tuple(note.format(paths[first], paths[second]) for note in notes)

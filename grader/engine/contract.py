@@ -62,6 +62,12 @@ def _problem(namespace: Namespace, target: Target) -> tuple[str, Any]:
             f"{target.name}'s constructor takes {theirs}; expected {_listed(target.parameters)}",
             value.__init__,
         )
+    return _forward_problem(value, target)
+
+
+def _forward_problem(value: type[nn.Module], target: Target) -> tuple[str, Any]:
+    if value.__new__ is not object.__new__:
+        return "", None  # it may build another class, and that one's forward counts
     if value.forward is nn.Module.forward or not callable(value.forward):
         return f"{target.name} has no forward method", value
     theirs = _refuses(value.forward, ("self", *target.forward))

@@ -20,13 +20,16 @@ from torch import Tensor, nn
 
 from grader.engine.alignment import (
     Alignment,
+    Twin,
     alignments,
     describe_missing,
     places,
     read_gradients,
+    twin_of,
 )
 from grader.engine.loading import Namespace, shorten
 from grader.engine.observing import banned_calls, count_operations, runs_elsewhere
+from grader.engine.unwrapping import may_wrap, unwrap
 from grader.model import Alien, Case, Outcome, Part, Raised
 from grader.parts import make
 
@@ -117,8 +120,11 @@ class _Call:
             self.observed["again"] = tuple(_detached(r) for r in again)
         if missing and alignment is not None:
             # Layers of another form are not the same mistake as layers that are not there.
+            # Vectors may be a norm's; else they are biases, and these are free.
+            norms = tuple(role.name for role in case.roles if role.part == "norm")
+            least = 1 if norms and any(name.startswith(norms) for name in missing) else 2
             shapes = (shape for _, shape in alignment.leftover)
-            self.observed["leftover"] = tuple(sorted({s for s in shapes if len(s) > 1}))
+            self.observed["leftover"] = tuple(sorted({s for s in shapes if len(s) >= least}))
             self.observed["random"] = self.depends_on_seed(returned)
         return Outcome(
             "returned",
@@ -136,11 +142,7 @@ class _Call:
         target = self.namespace.names[case.target]
         if case.init is None:
             return target
-        options = {
-            name: make(value) if isinstance(value, Part) else value
-            for name, value in case.init.items()
-        }
-        self.given = [value for value in options.values() if isinstance(value, nn.Module)]
+        options, self.given = _made(case.init)
         module = target(**options)
         if not isinstance(module, nn.Module):
             raise TypeError(f"{case.target} builds a {type(module).__name__}, not an nn.Module")
@@ -163,6 +165,9 @@ class _Call:
         # float32 is what modules are built in: nobody converts there.
         if case.dtype != "float32" and _has_other_dtype(module, self.dtype):
             module.to(self.dtype)
+        if may_wrap(self.namespace.source):
+            args, inputs = self.arguments()
+            unwrap(module, lambda: module(*args, **inputs))
         ignore = {id(p) for part in self.given for p in part.parameters()}
         alignment = self.align(module, ignore)
         spots = places(module, alignment)
@@ -190,7 +195,11 @@ class _Call:
         case = self.case
         shapes = {name: tuple(value.shape) for name, value in case.weights.items()}
         heads = int((case.init or {}).get("num_heads", 1))
-        found = alignments(module, case.roles, shapes, heads, ignore)
+        # In code of our own names are clear; only where layers lack do sizes mislead.
+        own = self.namespace.kept is not None
+        found = alignments(module, case.roles, shapes, heads, ignore, None if own else self.twin())
+        if own and found[0].missing:
+            found = alignments(module, case.roles, shapes, heads, ignore, self.twin())
         alignment = found[min(case.assignment, len(found) - 1)]
         self.notes.extend(alignment.notes)
         if "layers" in case.observe:
@@ -211,6 +220,23 @@ class _Call:
                 if id(value) not in ignore
             }
         return alignment
+
+    def twin(self) -> Twin | None:
+        """Return the shapes of the module at other sizes."""
+        case, known = self.case, self.namespace.twins
+        if not case.roles:
+            return None
+        init = case.init or {}
+        # Layers may depend on a switch (norm_first), but not on a rate or what is handed in.
+        switches = (n for n, v in sorted(init.items()) if v is True)
+        key = (case.target, *switches)
+        if key not in known:
+            options, given = _made(init)
+            ignore = {id(p) for part in given for p in part.parameters()}
+            twin = twin_of(self.namespace.names[case.target], options, ignore, unwrap)
+            alike = (t for t in known.values() if twin and t and t.held == twin.held)
+            known[key] = next(alike, twin)
+        return known[key]
 
     def arguments(
         self, leaves: dict[str, Tensor] | None = None
@@ -314,6 +340,14 @@ def _has_other_dtype(module: nn.Module, dtype: torch.dtype) -> bool:
     """Tell whether there is something to convert; conversion itself takes much longer."""
     held = chain(module.parameters(), module.buffers())
     return any(tensor.is_floating_point() and tensor.dtype != dtype for tensor in held)
+
+
+def _made(init: Mapping[str, Any]) -> tuple[dict[str, Any], list[nn.Module]]:
+    """Return a constructor's keywords with the given parts built, and these parts."""
+    options = {
+        name: make(value) if isinstance(value, Part) else value for name, value in init.items()
+    }
+    return options, [value for value in options.values() if isinstance(value, nn.Module)]
 
 
 def cotangent(value: Tensor) -> Tensor:

@@ -38,7 +38,9 @@ class Unit:
     `path` names the layer; in a bundle of heads "#" stands for the head's
     number, and `weights` and `biases` have one entry per head. `shape` and
     `bias_shape` are those of one entry. `layout` says how a weight is stored:
-    "torch" is (out, in) for sure, the others are guesses to try first.
+    "torch" is (out, in) for sure, the others are guesses to try first. `twin` is
+    the same unit at other sizes, see `Twin`. With `cut`, weight and bias are one
+    parameter: along that axis, the bias follows the weight.
     """
 
     path: str
@@ -48,15 +50,38 @@ class Unit:
     shape: Shape
     bias_shape: Shape
     layout: Literal["torch", "out_in", "in_out"] = "in_out"
+    twin: Unit | None = None
+    cut: int | None = None
 
 
 @dataclass(frozen=True)
 class Layers:
-    """Everything a module holds. `loose` are biases without a weight (q_bias beside qkv)."""
+    """Everything a module holds.
+
+    `loose` are biases without a weight (q_bias beside qkv), `spare` all
+    parameters that are neither a matrix nor in a layer nor the bias of one.
+    """
 
     linears: tuple[Unit, ...]
     norms: tuple[Unit, ...]
     loose: tuple[tuple[str, Shape], ...]
+    spare: tuple[tuple[str, Shape], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Twin:
+    """The same module built at sizes of which no two are equal, nor their products.
+
+    What a shape means is read off here: (H, D, d) and (D, H, d) are the same
+    shape in a case with D = H. Equal to itself alone, which is quick to tell.
+    `zeros` names the vectors that are zero from the start.
+    """
+
+    held: tuple[Held, ...]
+    d_model: int
+    num_heads: int
+    d_ff: int
+    zeros: frozenset[str] = frozenset()
 
 
 def snapshot(module: nn.Module, ignore: Collection[int]) -> tuple[Held, ...]:
@@ -98,13 +123,34 @@ def _join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _is_matrix(name: str, shape: Shape) -> bool:
-    # Not by the sizes: with D = 1, a matrix has one element.
-    return len(shape) > 1 and not naming.is_bias(name) and not naming.is_gain(name)
+class _Matrices:
+    """Tell matrices from vectors: by the twin's shapes, else by name."""
+
+    def __init__(self, held: Sequence[Held], twin: Twin | None) -> None:
+        self.seen: dict[str, Shape] = {}
+        self.are_twins = twin is not None and held is twin.held
+        # More than gains and shifts of three norms in one, less than one head's projection.
+        self.most = 7 * twin.d_model if twin else 0
+        for item in twin.held if twin else ():
+            for name, shape in item.own:
+                path = _join(item.path, name)
+                self.seen[path] = shape
+                for mask in naming.masks(path):  # the twin may have fewer heads
+                    self.seen.setdefault(mask, shape)
+
+    def __contains__(self, one: tuple[str, Shape]) -> bool:
+        name, shape = one
+        paths = (name, *naming.masks(name))
+        twin = next((self.seen[path] for path in paths if path in self.seen), ())
+        if twin and (self.are_twins or twin != shape):  # else its sizes are fixed
+            return len(shape) > 1 and math.prod(twin) > self.most
+        # Not by the sizes: with D = 1, a matrix has one element.
+        return len(shape) > 1 and not naming.is_bias(name) and not naming.is_gain(name)
 
 
-def gather(held: Sequence[Held]) -> Layers:
+def gather(held: Sequence[Held], twin: Twin | None = None) -> Layers:
     """Pair weights and biases into units, in order of creation."""
+    matrices = _Matrices(held, twin)
     linears: list[Unit] = []
     norms: list[Unit] = []
     vectors: list[tuple[str, Shape]] = []
@@ -124,12 +170,12 @@ def gather(held: Sequence[Held]) -> Layers:
                     "torch",
                 )
             )
-        elif item.kind == "norm" or _is_hand_written_norm(item):
+        elif item.kind == "norm" or _is_hand_written_norm(item, matrices):
             norms.append(_norm(item.path, names))
         else:
-            alone = sum(_is_matrix(*one) for one in names) == 1
+            alone = sum(one in matrices for one in names) == 1
             for name, shape in names:
-                if not _is_matrix(name, shape):
+                if (name, shape) not in matrices:
                     vectors.append((name, shape))
                     continue
                 # A hand-written Linear: the module has the name, not the parameter.
@@ -146,10 +192,10 @@ def _plain(name: str) -> bool:
     return not naming.parts_of(own) and not naming.is_fused(own)
 
 
-def _is_hand_written_norm(item: Held) -> bool:
+def _is_hand_written_norm(item: Held, matrices: _Matrices) -> bool:
     if not item.path or item.kind != "other" or not 1 <= len(item.own) <= 2:
         return False
-    if any(_is_matrix(name, shape) for name, shape in item.own):
+    if any((_join(item.path, name), shape) in matrices for name, shape in item.own):
         return False
     # Two gains without a bias are two norms (gamma1, gamma2), not one.
     gains = [naming.words(name) for name, _ in item.own if not naming.is_bias(name)]
@@ -191,42 +237,9 @@ def _pair(
         for u in linears
     )
     raw = [_norm(group[0][0], group) for group in raw_norms.values() if len(group) <= 2]
-    return Layers(paired, (*norms, *raw), tuple(loose))
-
-
-def bundle(units: Sequence[Unit], num_heads: int, d_model: int) -> tuple[Unit, ...]:
-    """Join the layers of single heads ("heads.0.q", "heads.1.q", …) into one unit.
-
-    A family has one unit per head, equal but for one number in the path, and
-    each maps D features to d (or to a head's share of a fused layer).
-    """
-    if num_heads == 1:
-        return tuple(units)
-    families: dict[str, list[Unit]] = {}
-    for unit in units:
-        for mask in naming.masks(unit.path):
-            families.setdefault(mask, []).append(unit)
-    joined: dict[str, Unit] = {}  # path of each member -> the whole
-    for mask, family in families.items():
-        share = math.prod(family[0].shape) * num_heads
-        count = share // (d_model * d_model)
-        fused = len(naming.parts_of(mask)) == count or naming.is_fused(mask)
-        whole_list = mask.endswith("#") and share == num_heads * d_model * d_model
-        if (
-            len(family) != num_heads
-            or len({(unit.shape, unit.bias_shape) for unit in family}) > 1
-            or share % (d_model * d_model)
-            # Two heads' kv and a list of key and value have equal sizes: the name decides.
-            or not (count == 1 or (count in (2, 3) and fused and not whole_list))
-            or any(unit.path in joined for unit in family)
-        ):
-            continue
-        weights = tuple(name for unit in family for name in unit.weights)
-        biases = tuple(name for unit in family for name in unit.biases)
-        one = family[0]
-        whole = Unit(mask, one.kind, weights, biases, one.shape, one.bias_shape, one.layout)
-        joined.update((unit.path, whole) for unit in family)
-    return tuple(dict.fromkeys(joined.get(unit.path, unit) for unit in units))
+    taken = {name for name, _ in bias_of.values()}
+    spare = tuple((name, shape) for name, shape in vectors if name not in taken)
+    return Layers(paired, (*norms, *raw), tuple(loose), spare)
 
 
 def unregistered(module: nn.Module) -> Iterator[str]:

@@ -12,7 +12,7 @@ import sys
 import tokenize
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from grader.errors import NotLoadable
@@ -32,6 +32,7 @@ class Namespace:
     filename: str
     source: str
     kept: dict[object, Any] | None = None
+    twins: dict[object, Any] = field(default_factory=dict[object, Any])
 
 
 def load(source: bytes, filename: str, module_name: str = MODULE_NAME) -> Namespace:

@@ -44,8 +44,16 @@ _CROSS = ("cross", "src", "source", "enc", "mem", "xattn", "xatt", "context")
 _FFN = ("ffn", "ffw", "mlp", "feed", "forward", "pff", "pwff", "posff", "position", "pointwise")
 _FIRST = frozenset("in input up expand inner first hidden intermediate wi enlarge before".split())
 _SECOND = frozenset("out output down contract outer second last reduce wo shrink after".split())
-_BIASES = frozenset("b bias biases beta betas shift offset".split())
-_GAINS = frozenset("w weight weights gamma gammas alpha gain gains scale a g matrix kernel".split())
+_BIASES = frozenset("b bias biases beta betas shift shifts offset offsets".split())
+_GAINS = frozenset(
+    "w weight weights gamma gammas alpha alphas gain gains scale scales a g matrix kernel".split()
+)
+# Words that linear maps do not have, and words that leave no doubt which of the two is meant.
+_NORM_WORDS = frozenset(
+    "gamma gammas beta betas alpha alphas gain gains scale scales shift shifts".split()
+)
+_CLEAR_SHIFTS = _BIASES - {"b"}
+_CLEAR_GAINS = _GAINS - {"w", "a", "g", "matrix", "kernel"}
 
 
 @cache
@@ -69,8 +77,9 @@ def masks(path: str) -> tuple[str, ...]:
 def _word_parts(word: str) -> tuple[str, ...]:
     if word in _CORE:
         return (_CORE[word],)
-    if 2 <= len(word) <= 3 and set(word) <= set("qkv") and len(set(word)) == len(word):
-        return tuple(_CORE[letter] for letter in word)
+    letters = word.removesuffix("s")
+    if 2 <= len(letters) <= 3 and set(letters) <= set("qkv") and len({*letters}) == len(letters):
+        return tuple(_CORE[letter] for letter in letters)
     if word in _AFFIXES:
         return ()
     for affix in _AFFIXES:
@@ -235,19 +244,30 @@ def compare_numbers(one: str, other: str) -> int:
     return 0 if bare[0] != bare[1] or left == right else (-1 if left < right else 1)
 
 
+def _own_name(path: str) -> str:
+    """Return the last component that is not a bare number."""
+    return next((c for c in reversed(path.split(".")) if not c.isdigit()), "")
+
+
 def is_bias(path: str) -> bool:
     """Tell whether a parameter's own name is that of a bias ("b_q", "bq", "q_bias", "beta")."""
-    component = next((c for c in reversed(path.split(".")) if not c.isdigit()), "")
-    found = words(component)
-    squashed = any(w[0] == "b" and w[1:] in _CORE for w in found if len(w) > 1)
+    found = words(_own_name(path))
+    squashed = any(w[0] == "b" and (w[1:] in _CORE or is_fused(w)) for w in found if len(w) > 1)
     return squashed or bool(_BIASES & set(found[:1] + found[-1:])) or found[:1] == ("b",)
 
 
 def is_gain(path: str) -> bool:
     """Tell whether a name belongs to norms alone ("gamma", "ln1_weight"), never to a linear map."""
     found = set(_path_words(path))
-    spoken = {"gamma", "gammas", "beta", "betas", "alpha", "gain", "scale", "shift"} & found
+    spoken = _NORM_WORDS & found
     return bool(spoken) or any("norm" in word or word == "ln" for word in found)
+
+
+def affine_kind(path: str) -> str:
+    """Return "gain" or "shift" where a parameter's name says which it is in a norm, else ""."""
+    found = set(words(_own_name(path)))
+    gain, shift = bool(_CLEAR_GAINS & found), bool(_CLEAR_SHIFTS & found)
+    return "" if gain == shift else "gain" if gain else "shift"
 
 
 @cache

@@ -5,9 +5,8 @@ features of a head, i input features, o output features. "hdi" is the usual
 (D, D) projection, "fhdi" a fused (3D, D) one, "ihd" a raw matrix for `x @ W`.
 
 Sizes may coincide (one head, D = F), and then a shape fits more layouts than
-it does elsewhere. So a unit always gets its whole list of layouts, each with
-the first that fits standing in where it does not fit itself: the n-th guess
-means the same at every size.
+it does elsewhere. So layouts are read off the unit's twin, which has sizes that
+do not coincide: the n-th guess means the same at every size.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from math import prod
 
 from grader.engine import naming
 from grader.engine.gathering import Unit
@@ -25,7 +25,7 @@ Sizes = Mapping[str, int]
 
 # Rows of a fused layer, the most usual order first.
 _ROWS = ("fhd", "hfd", "hdf", "fdh", "dfh", "dhf")
-# Raw parameters with three or more axes: einsum makes all of these handy.
+# Raw parameters with three or more axes: einsum makes all orders handy, these most.
 _DEEP = {
     "hdi": ("hid", "ihd", "hdi"),
     "ohd": ("hdo", "ohd", "hod"),
@@ -41,7 +41,7 @@ class Slot:
     """Where one canonical weight, or a block of it, lives in the learner's module.
 
     The parameter is viewed in the shape `split`, its axes are put in `order`,
-    and of the first axis only entry `pick` is meant, if given. What remains
+    and of the first axis (or axes) only entry `pick` is meant, if given. What remains
     has the elements of the canonical weight in the same order; of the weight
     only the `block` (axis, start, length), if given.
     """
@@ -50,8 +50,10 @@ class Slot:
     parameter: str
     split: Shape
     order: tuple[int, ...]
-    pick: int | None = None
+    pick: int | tuple[int, ...] | None = None
     block: tuple[int, int, int] | None = None
+    plus: int = 0
+    cut: tuple[int, int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -88,10 +90,14 @@ class Choice:
 
 @dataclass(frozen=True)
 class Need:
-    """What the contract asks for: shapes by canonical name, and the number of heads."""
+    """What the contract asks for: shapes by canonical name, and the number of heads.
+
+    `twin` is the same at the sizes of the units' twins.
+    """
 
     shapes: Shapes
     num_heads: int
+    twin: Need | None = None
 
     def weight(self, role: Role) -> Shape:
         """Return the (out, in) of a linear role, the (D,) of a norm."""
@@ -108,17 +114,50 @@ class Need:
         sizes = {"h": heads, "d": split // heads}
         return sizes | ({"o": out} if axes == "ohd" else {"f": count, "i": inner})
 
+    def count(self, unit: Unit, role: Role) -> int:
+        """Return how many (D, D) projections the unit has the size of, 0 if not a whole number."""
+        if self.twin and unit.twin:
+            return self.twin.count(unit.twin, role)
+        count, rest = divmod(len(unit.weights) * prod(unit.shape), self.weight(role)[1] ** 2)
+        return 0 if rest else count
+
+    def reads_twin(self, unit: Unit, roles: Iterable[Role]) -> bool:
+        """Tell whether the unit's twin has the shape of any role, or of several in one."""
+        if self.twin is None or unit.twin is None:
+            return False
+        return any(
+            self.twin.layouts(unit.twin, role, count)
+            for role in roles
+            if role.part != "norm"
+            for count in ((1,) if role.part in ("ffn_in", "ffn_out") else (1, 2, 3, 4))
+        )
+
     def layouts(self, unit: Unit, role: Role, count: int = 1) -> tuple[str, ...]:
         """Return the layouts to try for the unit's weight, or none if its shape is wrong."""
         sizes = self.sizes(role, count)
-        wanted = _candidates(unit, role.part, count)
-        if count > 1 and (len(unit.shape) == 2 or unit.layout == "torch"):
-            # Which side the input is on shows in the shape, at any size.
-            rows = count * sizes["d"] * (1 if len(unit.weights) > 1 else sizes["h"])
-            sides = {True: (rows, sizes["i"]), False: (sizes["i"], rows)}
-            wanted = [w for w in wanted if tuple(unit.shape[:2]) == sides[w[-1] == "i"]]
-        fitting = [layout for layout in wanted if fits(unit.shape, layout, sizes)]
-        return tuple(w if w in fitting else fitting[0] for w in wanted) if fitting else ()
+        if self.twin and unit.twin:
+            read = self.twin.layouts(unit.twin, role, count)
+            return read if all(fits(unit.shape, layout, sizes) for layout in read) else ()
+        wanted = [w for w in _candidates(unit, role.part, count) if fits(unit.shape, w, sizes)]
+        # Features of heads in turn are another order only where other axes make it visible.
+        wanted = [w for w in wanted if count > 1 or w.replace("dh", "hd") not in {*wanted} - {w}]
+        # Axes of size 1 can stand anywhere.
+        told: dict[str, str] = {}
+        for layout in wanted:
+            told.setdefault("".join(axis for axis in layout if sizes[axis] != 1), layout)
+        return tuple(told.values())
+
+    def bias_layout(
+        self, shape: Shape, twin: Shape | None, weight: str, role: Role, count: int
+    ) -> str | None:
+        """Return the order of axes of a bias beside a weight stored as `weight`."""
+        sizes = self.sizes(role, count)
+        if self.twin and twin not in (None, shape):
+            found = self.twin.bias_layout(twin, None, weight, role, count)
+            return found if found and fits(shape, found, sizes) else None
+        own = "o" if "o" in weight else weight.replace("i", "")
+        orders = (own, *("".join(order) for order in permutations(own)))
+        return next((order for order in orders if fits(shape, order, sizes)), None)
 
 
 def _axes(part: str, count: int) -> str:
@@ -150,22 +189,14 @@ def _candidates(unit: Unit, part: str, count: int) -> list[str]:
             return [f"{row}i" for row in rows]
         if len(unit.shape) < 3:
             return [f"i{row}" for row in rows] + [f"{row}i" for row in rows]
-        return [layout.replace(drop, "") for layout in _DEEP_FUSED]
+        deep = (*_DEEP_FUSED, *("".join(order) for order in permutations("fhdi")))
+        return [layout.replace(drop, "") for layout in deep]
     if unit.layout == "torch":
         return [axes]
     if len(unit.shape) > 2:
-        return list(_DEEP[axes])
+        return [*_DEEP[axes], *("".join(order) for order in permutations(axes))]
     inward = axes[1:] + "o" if axes[0] == "o" else "i" + axes[:-1]
     return [axes, inward] if unit.layout == "out_in" else [inward, axes]
-
-
-def _bias_layout(shape: Shape, weight: str, sizes: Sizes) -> str | None:
-    """Return the order of axes of a bias beside a weight stored as `weight`."""
-    own = "o" if "o" in weight else weight.replace("i", "")
-    for candidate in (own, *("".join(p) for p in permutations(own))):
-        if fits(shape, candidate, sizes):
-            return candidate
-    return None
 
 
 def options(unit: Unit, role: Role, need: Need) -> list[Placement]:
@@ -182,14 +213,14 @@ def settle(
     placements: Sequence[Placement],
     roles: Sequence[Role],
     need: Need,
-    loose: Mapping[str, tuple[str, Shape]] | None = None,
+    loose: Mapping[str, tuple[str, Shape, Shape | None]] | None = None,
     reasons: Sequence[str] = (),
     silent: Iterable[Unit] = (),
 ) -> Choice:
     """Turn placements into slots.
 
-    `loose` has biases by part, for weights without one. `silent` are the units
-    whose names say nothing, which is noted.
+    `loose` has biases by part, for weights without one, with their twins' shapes.
+    `silent` are the units whose names say nothing, which is noted.
     """
     by_role = {placement.role: placement for placement in placements}
     unnamed = set(silent)
@@ -205,10 +236,13 @@ def settle(
         sizes = need.sizes(role, placement.count)
         slots.extend(_slots(f"{role.name}.weight", unit.weights, placement.axes, sizes, placement))
         names, shape = unit.biases, unit.bias_shape
+        twin = unit.twin.bias_shape if unit.twin else None
         if not names and loose and role.part in loose:
-            names, shape = (loose[role.part][0],), loose[role.part][1]
+            name, shape, twin = loose[role.part]
+            names = (name,)
         axes = placement.axes if unit.biases else placement.axes.replace("f", "")
-        own = _bias_layout(shape, axes, sizes) if names else None
+        count = placement.count
+        own = need.bias_layout(shape, twin, axes, role, count) if names else None
         if own and bias in need.shapes:
             # Heads whose outputs are summed have one bias too many each.
             summed = "o" in own and len(names) > 1
@@ -221,7 +255,8 @@ def settle(
         if unit in unnamed:
             whose = f"{role.owner}-attention's " if role.owner and "ffn" not in role.part else ""
             label = naming.LABELS[role.part]
-            notes.append(f"took `{unit.path}` as the {whose}{label}: its name does not say")
+            path = unit.path.replace("#", "*")  # "heads.*.0"
+            notes.append(f"`{path}` was taken for the {whose}{label}, since its name does not say")
         if placement.note and placement.pick == 0:
             notes.append(placement.note)
     missing = tuple(role.name for role in roles if role not in by_role)
@@ -235,6 +270,11 @@ def _slots(
     weight: str, names: Sequence[str], axes: str, sizes: Sizes, placement: Placement
 ) -> Iterator[Slot]:
     due = _axes(placement.role.part, placement.count)
+    cut = placement.unit.cut
+    stretch: tuple[int, int, int] | None = None
+    if cut is not None:
+        length = placement.unit.shape[cut]
+        stretch = (cut, length, 1) if weight.endswith(".bias") else (cut, 0, length)
     fused = "f" if "f" in axes else ""
     order = tuple(axes.index(axis) for axis in fused + due if axis in axes)
     split = tuple(sizes[axis] for axis in axes)
@@ -243,7 +283,7 @@ def _slots(
         block = None
         if len(names) > 1:  # one of several heads: its rows, or its columns behind "o"
             block = (int(due[0] == "o"), head * sizes["d"], sizes["d"])
-        yield Slot(weight, name, split, order, pick, block)
+        yield Slot(weight, name, split, order, pick, block, cut=stretch)
 
 
 def refusal(unit: Unit, role: Role, need: Need) -> str:

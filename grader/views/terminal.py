@@ -171,7 +171,9 @@ def _case(screen: Screen, shown: Counterexample, message: str) -> list[tuple[str
         rows.append(("got", got))
     if message and message != shown.got:
         # Where nothing was returned there is no value, and the message is what came.
-        rows.append(("" if shown.expected and got else "got", _field(screen, message, 2)))
+        # A message beside no value at all (which layers were found) has their room too.
+        room = 2 if got or shown.expected else 8
+        rows.append(("" if shown.expected and got else "got", _field(screen, message, room)))
     elif got and not shown.expected:
         rows.append(("got", got))
     if shown.shapes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import permutations
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,10 +21,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from grader.engine.alignment import (
+    TWIN_SIZES,
     Alignment,
     alignments,
     describe_missing,
     read_gradients,
+    twin_of,
     write_weights,
 )
 from grader.given import MultiHeadCrossAttention, MultiHeadSelfAttention
@@ -188,12 +191,14 @@ def working_guesses(
     working: set[int] | None = None
     counts: set[int] = set()
     first: list[Alignment] = []
+    twin = twin_of(lambda **sizes: build(*(sizes[name] for name in TWIN_SIZES)), TWIN_SIZES)
+    assert twin is not None
     for d_model, num_heads, d_ff in sizes:
         torch.manual_seed(0)
         module = build(d_model, num_heads, d_ff).double()
         solution = reference(d_model, num_heads, d_ff).double()
         expected = Expected(solution, inputs_for(d_model, 2 if roles is DECODER else 1))
-        guesses = alignments(module, roles, expected.shapes, num_heads)
+        guesses = alignments(module, roles, expected.shapes, num_heads, (), twin)
         counts.add(len(guesses))
         first.append(guesses[0])
         assert not guesses[0].missing, describe_missing(guesses[0], roles, module)
@@ -353,7 +358,9 @@ def test_one_layer_without_a_telling_name_takes_the_role_that_is_left() -> None:
     build = named("q_proj foo v_proj out_proj")
     working, count, first = working_guesses(build, attention_reference, ATTENTION, SIZES)
     assert (working, count) == ({0}, 1)
-    assert first[0].notes == ("took `foo` as the key projection: its name does not say",)
+    assert first[0].notes == (
+        "`foo` was taken for the key projection, since its name does not say",
+    )
 
 
 @pytest.mark.parametrize(
@@ -580,6 +587,95 @@ class RawHeadsOutFirst(RawHeads):
         ]
 
 
+class RawOrder(Attention):
+    """Three axes in any order: `inner` for q, k, v and `outer` for the output."""
+
+    inner, outer = "ihd", "hdo"
+
+    def build(self, D: int, H: int, d: int) -> None:
+        sizes = {"i": D, "h": H, "d": d, "o": D}
+        for letter in "qkv":
+            shape = [sizes[axis] for axis in self.inner]
+            setattr(self, f"w_{letter}", nn.Parameter(torch.randn(shape)))
+        self.w_o = nn.Parameter(torch.randn([sizes[axis] for axis in self.outer]))
+
+    def project(self, x: Tensor) -> Sequence[Tensor]:
+        return [torch.einsum(f"bli,{self.inner}->bhld", x, getattr(self, f"w_{n}")) for n in "qkv"]
+
+    def finish(self, context: Tensor) -> Tensor:
+        split = context.unflatten(-1, (self.num_heads, self.head_dim))
+        return torch.einsum(f"blhd,{self.outer}->blo", split, reach(self, "w_o"))
+
+
+class RawWithBias(Attention):
+    """(D + 1, D) for an input with a 1 at its end; `turned` is (D, D + 1)."""
+
+    turned = False
+
+    def build(self, D: int, H: int, d: int) -> None:
+        for letter in "qkvo":
+            shape = (D, D + 1) if self.turned else (D + 1, D)
+            setattr(self, f"W_{letter}", nn.Parameter(torch.randn(shape)))
+
+    def apply_to(self, x: Tensor, letter: str) -> Tensor:
+        weight = getattr(self, f"W_{letter}")
+        return F.pad(x, (0, 1), value=1.0) @ (weight.T if self.turned else weight)
+
+    def project(self, x: Tensor) -> Sequence[Tensor]:
+        return [self.apply_to(x, letter) for letter in "qkv"]
+
+    def finish(self, context: Tensor) -> Tensor:
+        return self.apply_to(context, "o")
+
+
+class RawWithBiasTurned(RawWithBias):
+    turned = True
+
+
+class RawFusedWithBias(RawWithBias):
+    """(3, H, D + 1, d)."""
+
+    def build(self, D: int, H: int, d: int) -> None:
+        super().build(D, H, d)
+        del self.W_q, self.W_k, self.W_v
+        self.W = nn.Parameter(torch.randn(3, H, D + 1, d))
+
+    def project(self, x: Tensor) -> Sequence[Tensor]:
+        return [F.pad(x, (0, 1), value=1.0)[:, None] @ self.W[i] for i in range(3)]
+
+
+class RawLetters(RawOrder):
+    """Names that say nothing, and one that a bias might have."""
+
+    def build(self, D: int, H: int, d: int) -> None:
+        super().build(D, H, d)
+        self.A, self.B, self.C, self.E = self.w_q, self.w_k, self.w_v, self.w_o
+        del self.w_q, self.w_k, self.w_v, self.w_o
+
+    def project(self, x: Tensor) -> Sequence[Tensor]:
+        return [torch.einsum("bli,ihd->bhld", x, w) for w in (self.A, self.B, self.C)]
+
+    def finish(self, context: Tensor) -> Tensor:
+        return context @ self.E.flatten(0, 1)
+
+
+class RawFusedOrder(RawOrder):
+    """Four axes in any order, with a bias (3, H, 1, d)."""
+
+    fused = "fhid"
+
+    def build(self, D: int, H: int, d: int) -> None:
+        super().build(D, H, d)
+        del self.w_q, self.w_k, self.w_v
+        sizes = {"f": 3, "i": D, "h": H, "d": d}
+        self.wqkv = nn.Parameter(torch.randn([sizes[axis] for axis in self.fused]))
+        self.bqkv = nn.Parameter(torch.randn(3, H, 1, d))
+
+    def project(self, x: Tensor) -> Sequence[Tensor]:
+        parts = torch.einsum(f"bli,{self.fused}->fbhld", x, self.wqkv) + self.bqkv[:, None]
+        return parts.unbind(0)
+
+
 class RawFusedLikeTorch(Attention):
     def build(self, D: int, H: int, d: int) -> None:
         self.in_proj_weight = nn.Parameter(torch.randn(3 * D, D))
@@ -700,6 +796,36 @@ class HeadFused(HeadModules):
         return parts.chunk(3, dim=-1)
 
 
+class HeadFusedList(HeadModules):
+    """A list of H fused Linears, under any name."""
+
+    name = "qkvs"
+
+    def build(self, D: int, H: int, d: int) -> None:
+        setattr(self, self.name, nn.ModuleList([nn.Linear(D, 3 * d) for _ in range(H)]))
+        self.out = nn.Linear(D, D)
+
+    def project(self, x: Tensor) -> Sequence[Tensor]:
+        return torch.stack([layer(x) for layer in reach(self, self.name)], 1).chunk(3, dim=-1)
+
+
+class HeadFusedUnnamed(HeadFusedList):
+    name = "heads"
+
+
+class HeadKeyValues(HeadModules):
+    """A list of H queries, and one of H Linears for key and value."""
+
+    def build(self, D: int, H: int, d: int) -> None:
+        self.kv = nn.ModuleList([nn.Linear(D, 2 * d) for _ in range(H)])
+        self.q = nn.ModuleList([nn.Linear(D, d) for _ in range(H)])
+        self.out = nn.Linear(D, D)
+
+    def project(self, x: Tensor) -> Sequence[Tensor]:
+        key, value = torch.stack([layer(x) for layer in self.kv], 1).chunk(2, dim=-1)
+        return [torch.stack([layer(x) for layer in self.q], 1), key, value]
+
+
 class HeadAttributes(HeadModules):
     """q_0, q_1, …: a number for each head in the name."""
 
@@ -726,6 +852,14 @@ class HeadsSummed(HeadLists):
     def finish(self, context: Tensor) -> Tensor:
         parts = context.split(self.head_dim, dim=-1)
         return torch.stack([o(p) for o, p in zip(self.out, parts, strict=True)]).sum(0)
+
+
+class HeadsSummedOneBias(HeadsSummed):
+    """The sum has one bias; the other heads' layers have none."""
+
+    def build(self, D: int, H: int, d: int) -> None:
+        super().build(D, H, d)
+        self.out = nn.ModuleList([nn.Linear(d, D, bias=head == 0) for head in range(H)])
 
 
 class Convolutions(Attention):
@@ -813,6 +947,10 @@ LAYOUTS: tuple[type[nn.Module], ...] = (
     RawSquashedNames,
     RawTransposed,
     RawHeads,
+    RawLetters,
+    RawWithBias,
+    RawWithBiasTurned,
+    RawFusedWithBias,
     RawFlax,
     RawHeadsOutFirst,
     RawFusedLikeTorch,
@@ -825,7 +963,11 @@ LAYOUTS: tuple[type[nn.Module], ...] = (
     HeadLists,
     HeadModules,
     HeadFused,
+    HeadFusedList,
+    HeadFusedUnnamed,
+    HeadKeyValues,
     HeadAttributes,
+    HeadsSummedOneBias,
     Convolutions,
     GPT2,
     HandWritten,
@@ -857,6 +999,103 @@ def test_layers_with_clear_names_and_shapes_have_one_reading(style: type[nn.Modu
         lambda D, H, _: style(D, H), attention_reference, ATTENTION, SIZES
     )
     assert (working, count) == ({0}, 1)
+
+
+ORDERS = [
+    *({"inner": "".join(order)} for order in permutations("ihd")),
+    *({"outer": "".join(order)} for order in permutations("hdo")),
+]
+
+
+@pytest.mark.parametrize("orders", ORDERS, ids=lambda orders: " ".join(orders.values()))
+def test_every_order_of_axes_of_a_raw_matrix_is_found(orders: dict[str, str]) -> None:
+    made = type("Style", (RawOrder,), orders)
+    working, count, first = working_guesses(
+        lambda D, H, _: made(D, H), attention_reference, ATTENTION, SIZES
+    )
+    # Where all axes differ in length there is no doubt.
+    assert (working, count) == ({0}, 1), describe_missing(first[0], ATTENTION)
+
+
+@pytest.mark.parametrize("fused", ["".join(order) for order in permutations("fihd")])
+def test_every_order_of_axes_of_a_raw_fused_matrix_is_found(fused: str) -> None:
+    made = type("Style", (RawFusedOrder,), {"fused": fused})
+    working, count, first = working_guesses(
+        lambda D, H, _: made(D, H), attention_reference, ATTENTION, (*SIZES, (9, 3, 4))
+    )
+    assert 0 in working, describe_missing(first[0], ATTENTION)
+    assert count == 6  # the orders of q, k and v
+    assert not first[0].leftover
+
+
+@pytest.mark.parametrize("axes", ["fio", "ifo", "iof", "foi", "ofi", "oif"])
+def test_all_four_projections_of_a_single_head_in_one_parameter(axes: str) -> None:
+    class Packed(nn.Module):
+        def __init__(self, d_model: int) -> None:
+            super().__init__()
+            sizes = {"f": 4, "i": d_model, "o": d_model}
+            self.P = nn.Parameter(torch.randn([sizes[axis] for axis in axes]))
+
+        def forward(self, x: Tensor) -> Tensor:
+            q, k, v, o = self.P.permute([axes.index(axis) for axis in "fio"])
+            return F.scaled_dot_product_attention(x @ q, x @ k, x @ v) @ o
+
+    twin = twin_of(Packed, {"d_model": 70})
+    working = set(range(200))
+    for d_model in (6, 4, 3, 1):
+        expected = Expected(
+            KATA3.MultiHeadSelfAttention(d_model, 1).double(), inputs_for(d_model, 1)
+        )
+        module = Packed(d_model).double()
+        guesses = alignments(module, ATTENTION, expected.shapes, 1, (), twin)
+        working &= {n for n, guess in enumerate(guesses) if expected.reproduced(module, guess)}
+    assert working
+
+
+def test_swapped_clear_names_of_raw_matrices_are_never_put_right() -> None:
+    class Swapped(RawOrder):
+        def project(self, x: Tensor) -> Sequence[Tensor]:
+            q, k, v = super().project(x)
+            return [q, v, k]
+
+    working, count, _ = working_guesses(
+        lambda D, H, _: Swapped(D, H), attention_reference, ATTENTION, SIZES[:2]
+    )
+    assert (working, count) == (set(), 1)
+
+
+def test_a_list_of_projections_is_not_taken_for_heads() -> None:
+    class Three(Attention):
+        def build(self, D: int, H: int, d: int) -> None:
+            self.inner = nn.ModuleList([nn.Linear(D, D) for _ in range(3)])
+            self.out = nn.Linear(D, D)
+
+        def project(self, x: Tensor) -> Sequence[Tensor]:
+            return [layer(x) for layer in self.inner]
+
+    working, _, _ = working_guesses(
+        lambda D, H, _: Three(D, H), attention_reference, ATTENTION, ((12, 3, 4), *SIZES)
+    )
+    assert 0 in working
+
+
+def test_a_module_of_fixed_sizes_is_read_by_its_own_shapes() -> None:
+    class Fixed(RawHeads):
+        def __init__(self, d_model: int, num_heads: int) -> None:
+            super().__init__(12, 2)
+
+    expected = Expected(attention_reference(12, 2, 0).double(), inputs_for(12, 1))
+    twin = twin_of(Fixed, {"d_model": 12, "num_heads": 2})
+    module = Fixed(12, 2).double()
+    guess = alignments(module, ATTENTION, expected.shapes, 2, (), twin)[0]
+    assert expected.reproduced(module, guess)
+
+
+def test_a_constructor_that_refuses_other_sizes_has_no_twin() -> None:
+    def refuse(d_model: int) -> nn.Module:
+        raise ValueError(d_model)
+
+    assert twin_of(refuse, {"d_model": 12}) is None
 
 
 def test_output_layers_of_single_heads_are_summed() -> None:
@@ -983,10 +1222,9 @@ UNNAMED_ENCODERS = {
 @pytest.mark.parametrize("style", UNNAMED_ENCODERS)
 def test_order_is_the_first_guess_in_an_encoder_layer(style: str) -> None:
     build = block(UNNAMED_ENCODERS[style])
-    working, count, first = working_guesses(build, Encoder, ENCODER, SIZES[:4])
+    working, count, _ = working_guesses(build, Encoder, ENCODER, SIZES[:4])
     assert 0 in working
     assert count > 1
-    assert first[0].notes
 
 
 def test_unnamed_layers_in_the_other_order_are_found_by_trying() -> None:
@@ -1006,9 +1244,48 @@ def test_swapped_norms_are_never_put_right(text: str) -> None:
     assert working_guesses(block(text), Encoder, ENCODER, SIZES[:2])[:2] == (set(), 1)
 
 
-def test_swapped_feed_forward_numbers_show_where_sizes_agree() -> None:
+def test_shapes_tell_the_feed_forward_layers_apart_whatever_their_numbers() -> None:
     text = "self=self_attn ffn_in=linear2 ffn_out=linear1 norm1=norm1 norm2=norm2"
-    assert working_guesses(block(text), Encoder, ENCODER, [(4, 1, 4)])[:2] == (set(), 1)
+    assert working_guesses(block(text), Encoder, ENCODER, SIZES)[:2] == ({0}, 1)
+
+
+def test_swapped_feed_forward_layers_show_where_sizes_agree() -> None:
+    text = "self=self_attn ffn_in=linear2 ffn_out=linear1 norm1=norm1 norm2=norm2"
+    swapped = block(
+        text,
+        ffn_in=lambda D, H, F: nn.Linear(F, D),
+        ffn_out=lambda D, H, F: nn.Linear(D, F),
+    )
+    assert working_guesses(swapped, Encoder, ENCODER, [(4, 1, 4)])[:2] == (set(), 1)
+
+
+class ZeroCentred(nn.Module):
+    """The gain is 1 + g."""
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.g, self.b = (nn.Parameter(torch.zeros(d_model)) for _ in range(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.layer_norm(x, x.shape[-1:], 1 + self.g, self.b)
+
+
+def test_gains_to_which_the_layer_adds_one() -> None:
+    text = "self=self_attn ffn_in=fc1 ffn_out=fc2 norm1=norm1 norm2=norm2"
+    build = block(text, norm=lambda D, H, F: ZeroCentred(D))
+    working, count, _ = working_guesses(build, Encoder, ENCODER, SIZES)
+    assert (working, count) == ({1}, 2)
+
+
+def test_ones_plus_one_are_no_gains() -> None:
+    class Doubled(ZeroCentred):
+        def __init__(self, d_model: int) -> None:
+            super().__init__(d_model)
+            nn.init.ones_(self.g)
+
+    text = "self=self_attn ffn_in=fc1 ffn_out=fc2 norm1=norm1 norm2=norm2"
+    build = block(text, norm=lambda D, H, F: Doubled(D))
+    assert working_guesses(build, Encoder, ENCODER, SIZES[:2])[:2] == (set(), 1)
 
 
 class FlatEncoder(nn.Module):
@@ -1072,6 +1349,195 @@ OWN_ATTENTIONS: dict[str, Build] = {
     "heads": lambda D, H, _: HeadModules(D, H),
     "list": named("linears.0 linears.1 linears.2 linears.3", (0, 1, 2, 3)),
 }
+
+
+class RawNorms(Encoder):
+    """Gains and shifts of both norms in raw parameters, which a subclass creates."""
+
+    def __init__(self, d_model: int, num_heads: int, d_ff: int) -> None:
+        super().__init__(d_model, num_heads, d_ff)
+        del self.norm1, self.norm2
+        self.hold(d_model)
+
+    def hold(self, D: int) -> None:
+        raise NotImplementedError
+
+    def affine(self, n: int) -> tuple[Tensor, Tensor]:
+        """Return gain and shift of norm 0 or 1."""
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        shape = x.shape[-1:]
+        x = F.layer_norm(x + self.self_attn(x), shape, *self.affine(0))
+        return F.layer_norm(x + self.feed(x), shape, *self.affine(1))
+
+    def feed(self, x: Tensor) -> Tensor:
+        return self.linear2(F.relu(self.linear1(x)))
+
+
+class NumberedNorms(RawNorms):
+    names: tuple[str, ...] = ("g1", "s1", "g2", "s2")
+
+    def hold(self, D: int) -> None:
+        for name in self.names:
+            setattr(self, name, nn.Parameter(torch.randn(D)))
+
+    def affine(self, n: int) -> tuple[Tensor, Tensor]:
+        return getattr(self, self.names[2 * n]), getattr(self, self.names[2 * n + 1])
+
+
+class NormsInADict(RawNorms):
+    """Opaque names in a dictionary whose own name sounds like a gain."""
+
+    def hold(self, D: int) -> None:
+        self.weights = nn.ParameterDict({n: torch.randn(D) for n in ("g1", "h1", "g2", "h2")})
+
+    def affine(self, n: int) -> tuple[Tensor, Tensor]:
+        return self.weights[f"g{n + 1}"], self.weights[f"h{n + 1}"]
+
+
+class ListedNorms(RawNorms):
+    """A list of gains and one of shifts, beside a norm without either."""
+
+    of_gain, of_shift = "gains", "shifts"
+
+    def hold(self, D: int) -> None:
+        self.standardise = nn.LayerNorm(D, elementwise_affine=False)
+        for name in (self.of_gain, self.of_shift):
+            setattr(self, name, nn.ParameterList([torch.randn(D) for _ in range(2)]))
+
+    def affine(self, n: int) -> tuple[Tensor, Tensor]:
+        return getattr(self, self.of_gain)[n], getattr(self, self.of_shift)[n]
+
+
+class StackedNorms(ListedNorms):
+    """(2, D) for the gains and for the shifts."""
+
+    def hold(self, D: int) -> None:
+        for name in (self.of_gain, self.of_shift):
+            setattr(self, name, nn.Parameter(torch.randn(2, D)))
+
+
+class OneStack(RawNorms):
+    """All in one parameter; `axes` are D, the norms n and gain or shift a."""
+
+    axes, shift_first, name = "naD", False, "affines"
+
+    def hold(self, D: int) -> None:
+        sizes = {"n": 2, "a": 2, "D": D}
+        setattr(self, self.name, nn.Parameter(torch.randn([sizes[axis] for axis in self.axes])))
+
+    def affine(self, n: int) -> tuple[Tensor, Tensor]:
+        both = getattr(self, self.name).permute([self.axes.index(axis) for axis in "naD"])[n]
+        return (both[1], both[0]) if self.shift_first else (both[0], both[1])
+
+
+class StackForEach(RawNorms):
+    """(2, D) with gain and shift for each norm."""
+
+    def hold(self, D: int) -> None:
+        self.norm1, self.norm2 = (nn.Parameter(torch.randn(2, D)) for _ in range(2))
+
+    def affine(self, n: int) -> tuple[Tensor, Tensor]:
+        both = (self.norm1, self.norm2)[n]
+        return both[0], both[1]
+
+
+class OpaqueEverything(NumberedNorms):
+    """Biases of the feed-forward network that look like the norms' shifts."""
+
+    names = ("g1", "o1", "g2", "o2")
+
+    def __init__(self, d_model: int, num_heads: int, d_ff: int) -> None:
+        super().__init__(d_model, num_heads, d_ff)
+        del self.linear1, self.linear2
+        self.w1 = nn.Parameter(torch.randn(d_model, d_ff))
+        self.c1 = nn.Parameter(torch.randn(d_ff))
+        self.w2 = nn.Parameter(torch.randn(d_ff, d_model))
+        self.c2 = nn.Parameter(torch.randn(d_model))
+
+    def feed(self, x: Tensor) -> Tensor:
+        return F.relu(x @ self.w1 + self.c1) @ self.w2 + self.c2
+
+
+RAW_NORMS: dict[str, tuple[type[RawNorms], dict[str, Any]]] = {
+    "g1 s1 g2 s2": (NumberedNorms, {}),
+    "s1 g1 s2 g2": (NumberedNorms, {"names": ("s1", "g1", "s2", "g2")}),
+    "a b c d": (NumberedNorms, {"names": ("a", "b", "c", "d")}),
+    "p r o t": (NumberedNorms, {"names": ("p", "r", "o", "t")}),
+    "p.0 to p.3": (NumberedNorms, {"names": ("p_0", "p_1", "p_2", "p_3")}),
+    "a dictionary": (NormsInADict, {}),
+    "lists gains, shifts": (ListedNorms, {}),
+    "lists a, b": (ListedNorms, {"of_gain": "a", "of_shift": "b"}),
+    "lists norm_gain, norm_shift": (
+        ListedNorms,
+        {"of_gain": "norm_gain", "of_shift": "norm_shift"},
+    ),
+    "lists one, other": (ListedNorms, {"of_gain": "one", "of_shift": "other"}),
+    "stacks gains, shifts": (StackedNorms, {}),
+    "stacks norm_weight, norm_bias": (
+        StackedNorms,
+        {"of_gain": "norm_weight", "of_shift": "norm_bias"},
+    ),
+    "stacks one, other": (StackedNorms, {"of_gain": "one", "of_shift": "other"}),
+    **{f"one stack {axes}": (OneStack, {"axes": axes}) for axes in ("naD", "anD", "Dna", "nDa")},
+    "one stack, shift first": (OneStack, {"shift_first": True}),
+    "one stack for each": (StackForEach, {}),
+    "c1, c2 beside": (OpaqueEverything, {}),
+}
+
+
+@pytest.mark.parametrize("style", RAW_NORMS)
+def test_gains_and_shifts_in_raw_parameters(style: str) -> None:
+    base, own = RAW_NORMS[style]
+    made = type("Style", (base,), own)
+    working, count, first = working_guesses(made, Encoder, ENCODER, (*SIZES[:5], (2, 1, 2)))
+    assert working, describe_missing(first[0], ENCODER)
+    assert count <= 200
+    assert not first[0].leftover
+
+
+@pytest.mark.parametrize(
+    ("base", "own"),
+    [
+        (NumberedNorms, {"names": ("g2", "s2", "g1", "s1")}),
+        (NumberedNorms, {"names": ("gamma2", "beta2", "gamma1", "beta1")}),
+        (NumberedNorms, {"names": ("beta1", "gamma1", "beta2", "gamma2")}),
+        (ListedNorms, {"of_gain": "shifts", "of_shift": "gains"}),
+        (StackedNorms, {"of_gain": "norm_bias", "of_shift": "norm_weight"}),
+    ],
+    ids=lambda value: " ".join(value.get("names", value.values())) if type(value) is dict else "",
+)
+def test_swapped_numbers_and_clear_words_of_raw_norms_are_never_put_right(
+    base: type[RawNorms], own: dict[str, Any]
+) -> None:
+    working, _, _ = working_guesses(type("Style", (base,), own), Encoder, ENCODER, SIZES[:1])
+    assert not working
+
+
+@pytest.mark.parametrize("axes", ["aD", "Da"])
+def test_gain_and_shift_of_one_norm_stacked(axes: str) -> None:
+    class Stacked(nn.Module):
+        def __init__(self, d_model: int) -> None:
+            super().__init__()
+            sizes = {"a": 2, "D": d_model}
+            self.affine = nn.Parameter(torch.randn([sizes[axis] for axis in axes]))
+
+        def forward(self, x: Tensor) -> Tensor:
+            gain, shift = self.affine.permute([axes.index(axis) for axis in "aD"])
+            return F.layer_norm(x, x.shape[-1:], gain, shift)
+
+    roles = (Role("norm", "norm"),)
+    twin = twin_of(Stacked, {"d_model": 70})
+    for d_model in (6, 2):
+        module = Stacked(d_model).double()
+        weights = {"norm.weight": torch.arange(d_model) + 2.0, "norm.bias": torch.ones(d_model)}
+        shapes = {name: tuple(value.shape) for name, value in weights.items()}
+        guess = alignments(module, roles, shapes, 1, (), twin)[0]
+        write_weights(module, guess, weights)
+        x = inputs_for(d_model, 1)[0]
+        norm = F.layer_norm(x, x.shape[-1:], weights["norm.weight"].double())
+        assert same(module(x), norm + 1)
 
 
 @pytest.mark.parametrize("own", OWN_ATTENTIONS)
@@ -1238,6 +1704,18 @@ def linears(**sizes: tuple[int, int]) -> nn.Module:
     return module
 
 
+def test_layers_of_another_form_are_left_over_with_their_shapes() -> None:
+    module = linears(q=(12, 12), k=(12, 12), v=(12, 12))
+    module.table = nn.Parameter(torch.randn(13, 12))
+    text = describe_missing(guess_for(module), ATTENTION, module)
+    assert text.splitlines() == [
+        "Not found: the output projection (out_proj).",
+        "Found: q_proj in `q.weight`, k_proj in `k.weight`, v_proj in `v.weight`.",
+        "Left over: `table` (13, 12).",
+        "What is left over may be right in a form of its own, but cannot be read.",
+    ]
+
+
 def test_a_missing_output_projection_is_reported() -> None:
     module = linears(q_proj=(12, 12), k_proj=(12, 12), v_proj=(12, 12))
     guess = guess_for(module)
@@ -1245,7 +1723,7 @@ def test_a_missing_output_projection_is_reported() -> None:
     assert guess.leftover == ()
     text = describe_missing(guess, ATTENTION, module)
     assert "Not found: the output projection (out_proj)." in text
-    assert "the key projection (k_proj) in `k_proj.weight`" in text
+    assert "k_proj in `k_proj.weight`" in text
     write_weights(module, guess, canonical_weights(attention_reference(12, 2, 0)))
 
 

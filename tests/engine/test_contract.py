@@ -89,6 +89,12 @@ def test_one_message_for_each_problem(
             "    def forward(self, x, *rest, **options): ...",
             BLOCK,
         ),
+        (
+            "class Block(nn.Module):\n    def __new__(cls, d_model):\n"
+            "        return super().__new__(Own)\n    def __init__(self, d_model): ...\n"
+            "class Own(Block):\n    def forward(self, x, *rest, **options): ...",
+            BLOCK,
+        ),
     ],
 )
 def test_anything_that_can_be_called_as_agreed_is_accepted(source: str, target: Target) -> None:
