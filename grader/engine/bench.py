@@ -103,6 +103,8 @@ class Bench:
             case = self.kata.build(recipe)
             if recipe.get("after_others"):  # a word that means the same in every kata
                 case = with_other_calls_before(case)
+            if recipe.get("transposed"):  # and so does this one
+                case = replace(case, transposed=True)
             case = replace(case, observe=case.observe | observe)
             self._cases[key] = vary(case) if vary else case
             self._keys[id(self._cases[key])] = key
