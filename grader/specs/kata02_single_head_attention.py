@@ -769,10 +769,17 @@ BUGS = (
             [
                 (
                     VISIBLE,
+                    "visible = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, "
+                    "device=x.device).tril()",
+                )
+            ],
+            [
+                (
+                    VISIBLE,
                     "visible = causal_mask\nif visible is not None:\n"
                     "    visible = torch.ones_like(visible).tril()",
                 )
-            ]
+            ],
         ],
         fill_lines=(FILL,),
         says="the layer makes a causal mask of its own, whatever causal_mask is",

@@ -359,6 +359,7 @@ BUGS = (
         variants=[
             *both_fills([(CAUSAL.guard, f"{OWN_CAUSAL}\n{CAUSAL.guard}")], MASKED),
             *both_fills([(CAUSAL.fill, OWN_CAUSAL)], MASKED),
+            *both_fills([(CAUSAL.guard, "if True:"), (CAUSAL.fill, OWN_CAUSAL)], MASKED),
         ],
         says="the layer makes a causal mask of its own, whatever causal_mask is",
         ask="What should a token see when no causal mask is handed in, or another one than the "
