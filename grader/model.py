@@ -83,7 +83,8 @@ class Case:
     latter by `arg_names`. `weights` go by the
     solution's parameter names. `returns` lists the shapes of what comes back.
     `before` holds the inputs of earlier calls on the same instance, which must
-    leave no trace.
+    leave no trace; positional ones go by `arg_names`. `transposed` inputs are
+    views whose last two axes lie the other way round in memory.
     `compared` is a bool tensor that broadcasts against the first returned
     tensor: where it is False, values are free (padded queries). `assignment`
     picks one reading of layers whose names do not say what they are; `absent`
@@ -97,6 +98,7 @@ class Case:
     args: tuple[Any, ...] = ()
     arg_names: tuple[str, ...] = ()
     before: tuple[Mapping[str, Any], ...] = ()
+    transposed: bool = False
     weights: Mapping[str, Tensor] = field(default_factory=dict[str, Any])
     roles: tuple[Role, ...] = ()
     train: bool = False
@@ -114,6 +116,8 @@ Watch = Literal[
     "values",  # type, shape, dtype and values agree with the solution
     "gradients",  # so do the gradients of every input and weight
     "inputs_kept",  # no input was changed in place
+    "undropped",  # values agree in train mode, with torch's dropout switched off
+    "drops",  # train mode drops the share it is given of every value by itself
     "repeats",  # a second call on the same instance returns the same
     "unchanged",  # the answer to `vary(case)` is the same as to `case`
     "sums_to_one",  # the last returned tensor sums to one over its last axis

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -64,17 +65,41 @@ class Moody(nn.Module):
         return x.cos() if self.training else x.sin()
 
 
-class Lifting(nn.Module):
-    """Answer with `height` and -`height` in turn in the second half of the features, else 0."""
+class Counting(nn.Module):
+    """A sublayer that answers by how often it was called, and refuses to be copied."""
 
-    def __init__(self, height: float) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.height = height
+        self.calls = 0
 
     def forward(self, x: Tensor) -> Tensor:
-        features = torch.arange(x.shape[-1], device=x.device)
-        lifted = torch.where(features % 2 == 0, self.height, -self.height)
-        return torch.where(features < x.shape[-1] // 2, 0.0, lifted).to(x).expand_as(x)
+        self.calls += 1
+        return x.cos() * self.calls
+
+    def __deepcopy__(self, memo: object) -> Counting:
+        raise TypeError("the block copies its sublayer, and calls another one than it was handed")
+
+
+def lifting(x: Tensor) -> Tensor:
+    """Answer with 0 in the first two features and 1 in the others, whatever x is."""
+    features = torch.arange(x.shape[-1], device=x.device)
+    return (features > 1).to(x.dtype).expand_as(x)
+
+
+def telling(x: Tensor, *others: Any, **options: Any) -> Tensor:
+    """Answer by everything that is handed over beside x: its order, names and kinds, None too."""
+    told = x.sin()
+    for place, value in enumerate(others, start=2):
+        told = told + place * _worth(value)
+    for name, value in options.items():
+        told = told + zlib.crc32(name.encode()) % 89 / 10 * _worth(value)
+    return told
+
+
+def _worth(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.cos()
+    return zlib.crc32(repr(value).encode()) % 97 / 50
 
 
 def zeros(x: Tensor) -> Tensor:
@@ -102,12 +127,14 @@ PARTS: dict[str, Callable[..., Any]] = {
     "gating": Gating,
     "steering": Steering,
     "moody": Moody,
-    "lifting": Lifting,
+    "counting": Counting,
     "identity": nn.Identity,
     "zeros": lambda: zeros,
     "doubling": lambda: doubling,
     "steering function": lambda: steering,
     "itself": lambda: itself,
+    "lifting": lambda: lifting,
+    "telling": lambda: telling,
 }
 
 

@@ -165,7 +165,69 @@ def with_other_calls_before(case: Case) -> Case:
             return numbers(97, f"earlier {name}", *value.shape)
         return value.new_ones(value.shape)
 
-    return replace(case, before=({n: other(n, value) for n, value in case.inputs.items()},))
+    given = {**dict(zip(case.arg_names, case.args, strict=False)), **case.inputs}
+    return replace(case, before=({name: other(name, value) for name, value in given.items()},))
+
+
+def with_low_scores(case: Case, level: int) -> Case:
+    """Give an attention layer scores all far below 0, of which masks fill in none too low.
+
+    Queries and keys are opposite, and tokens alike but for little: at level 6 a
+    score is about -200, at 60 about -20000, and scores differ by about ten.
+    """
+    tokens = {
+        name: 3 * value / level + level * alternating(value.shape[-1])
+        for name, value in case.inputs.items()
+        if name in ("x", "memory")
+    }
+    weights = dict(case.weights)
+    for name in [name for name in weights if ".k_proj." in f".{name}"]:
+        weights[name] = -weights[name.replace("k_proj", "q_proj")]
+    return replace(case, inputs={**case.inputs, **tokens}, weights=weights, tolerance=1e-2)
+
+
+def with_equal_scores(case: Case) -> Case:
+    """Give an attention layer scores that are all 0, whatever the tokens are."""
+    weights = {n: 0 * w if ".q_proj." in f".{n}" else w for n, w in case.weights.items()}
+    return replace(case, weights=weights)
+
+
+def alternating(size: int) -> Tensor:
+    """Return 1 and -1 in turn."""
+    import torch
+
+    return 1.0 - 2.0 * (torch.arange(size, dtype=torch.float64) % 2)
+
+
+def with_dropout_seen(case: Case, first: str, last: str) -> Case:
+    """Return the case with values by which the output tells what dropout made of one sublayer.
+
+    Each token is 1 and -1 in turn. Of the sublayer, the Linear `first` makes ones of
+    it and the Linear `last` makes of them 0 in two features, 1 in the others; all
+    other sublayers return zeros, and the norms leave tokens as they are.
+    """
+    import torch
+
+    weights = {name: torch.zeros_like(value) for name, value in case.weights.items()}
+    for name in weights:
+        if "norm" in name and name.endswith("weight"):
+            weights[name] += 1
+    size = case.weights[f"{first}.weight"].shape[1]
+    weights[f"{first}.weight"] += alternating(size) / size
+    weights[f"{last}.weight"][2:] += 1 / case.weights[f"{last}.weight"].shape[1]
+    tokens = {
+        name: alternating(size).expand_as(value).clone()
+        for name, value in case.inputs.items()
+        if name in ("x", "memory")
+    }
+    return replace(case, inputs={**case.inputs, **tokens}, weights=weights)
+
+
+def with_loud_padding(case: Case) -> Case:
+    """Multiply all padding by 1e8: what has no weight at all still adds nothing."""
+    name = "memory" if "memory" in case.inputs else "x"
+    tokens, real = case.inputs[name], case.inputs["pad_mask"][:, :, None]
+    return replace(case, inputs={**case.inputs, name: tokens.where(real, 1e8 * tokens)})
 
 
 def with_last_token_changed(case: Case) -> Case:

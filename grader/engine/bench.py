@@ -103,6 +103,8 @@ class Reference:
             case = self.kata.build(recipe)
             if recipe.get("after_others"):  # a word that means the same in every kata
                 case = with_other_calls_before(case)
+            if recipe.get("transposed"):  # and so does this one
+                case = replace(case, transposed=True)
             case = replace(case, observe=case.observe | observe)
             self._cases[key] = vary(case) if vary else case
         return key, self._cases[key]

@@ -15,11 +15,14 @@ from grader.engine.comparing import (
     show,
     tolerance,
 )
-from grader.model import Check, Mismatch, Outcome, Raised, Recipe
+from grader.engine.dropping import fault
+from grader.model import Case, Check, Mismatch, Outcome, Raised, Recipe
 
 OBSERVE: dict[str, frozenset[str]] = {
     "raises": frozenset({"raises"}),
     "gradients": frozenset({"gradients"}),
+    "undropped": frozenset({"undropped"}),
+    "drops": frozenset({"drops"}),
     "repeats": frozenset({"repeats"}),
     "device": frozenset({"device"}),
     "banned": frozenset({"banned"}),
@@ -40,7 +43,7 @@ def judge(bench: Bench, check: Check, recipe: Recipe) -> Finding:
     if got.status == "raised" and got.raised is not None:
         if check.watch == "loops":
             return None
-        return exception(got.raised)
+        return _contiguous_only(case, got.raised) or exception(got.raised)
     if got.status == "memory":
         return starved(got.raised)
     return _WATCH[check.watch](bench, check, recipe)
@@ -73,6 +76,14 @@ def starved(raised: Raised | None) -> Mismatch:
     return Mismatch(f"runs out of memory{code}{much}{own}", line=raised.line, shapes=raised.shapes)
 
 
+def _contiguous_only(case: Case, raised: Raised) -> str | None:
+    """Return a note where an answer refuses, aloud, a view that is not contiguous."""
+    if case.transposed and re.search(r"view size is not compatible|contiguous", raised.message):
+        code = f" in `{raised.code}`" if raised.code else ""
+        return f"takes contiguous tensors only{code}; .reshape() takes any"
+    return None
+
+
 def _silent(bench: Bench, recipe: Recipe) -> Mismatch:
     case = bench.case(recipe)
     values = ", ".join(f"{name}={value}" for name, value in (case.init or {}).items())
@@ -98,6 +109,21 @@ def _inputs_kept(bench: Bench, check: Check, recipe: Recipe) -> Finding:
         return None
     names = ", ".join(got.changed)
     return Mismatch(f"changes its input {names} in place", f"{names} as it was", f"{names} changed")
+
+
+def _undropped(bench: Bench, check: Check, recipe: Recipe) -> Finding:
+    """Compare in train mode; what depends on the seed even so (dropout by hand) is left alone."""
+    case = bench.case(recipe, OBSERVE["undropped"])
+    got = bench.got(case)
+    if got.observed.get("random"):
+        return None
+    return compare_returned(case, bench.expected(case), got)
+
+
+def _drops(bench: Bench, check: Check, recipe: Recipe) -> Finding:
+    case = bench.case(recipe, OBSERVE["drops"])
+    found = fault(bench.got(case).observed.get("drops", ()), float((case.init or {})["dropout"]))
+    return Mismatch(*found) if found else None
 
 
 def _repeats(bench: Bench, check: Check, recipe: Recipe) -> Finding:
@@ -208,6 +234,8 @@ _WATCH: dict[str, Callable[[Bench, Check, Recipe], Finding]] = {
     "values": _values,
     "gradients": _gradients,
     "inputs_kept": _inputs_kept,
+    "undropped": _undropped,
+    "drops": _drops,
     "repeats": _repeats,
     "unchanged": _unchanged,
     "sums_to_one": _sums_to_one,

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader.engine.dropping import alike
 from grader.model import Alien, Case, Mismatch, Outcome
 
 _isclose = torch.isclose
@@ -247,6 +248,13 @@ def same_behaviour(case: Case, left: Outcome, right: Outcome) -> bool:
         return left.raised.kinds[:1] == right.raised.kinds[:1]
     if left.changed != right.changed or not _same_observed(case, left, right):
         return False
+    if "drops" in case.observe:
+        return alike(left.observed.get("drops", ()), right.observed.get("drops", ()))
+    return _same_results(case, left, right)
+
+
+def _same_results(case: Case, left: Outcome, right: Outcome) -> bool:
+    """Tell whether what was returned, and its gradients, are the same."""
     if left.observed.get("random") or right.observed.get("random"):
         return left.observed.get("random") == right.observed.get("random") and [
             tuple(t.shape) if isinstance(t, Tensor) else t for t in left.returned

@@ -27,6 +27,7 @@ from grader.engine.alignment import (
     read_gradients,
     twin_of,
 )
+from grader.engine.dropping import dropout_off, dropped
 from grader.engine.loading import Namespace, shorten
 from grader.engine.observing import banned_calls, count_operations, runs_elsewhere
 from grader.engine.unwrapping import may_wrap, unwrap
@@ -105,27 +106,18 @@ class _Call:
         leaves: dict[str, Tensor] = {}
         args, inputs = self.arguments(leaves if "gradients" in case.observe else None)
         kept = {name: value.detach().clone() for name, value in _tensors(case, args, inputs)}
+        named = positional(case)
         for earlier in case.before:
-            subject(*args, **self.fresh(earlier))
+            values = self.fresh(earlier)
+            first = [values.pop(name, arg) for (name, _), arg in zip(named, args, strict=True)]
+            subject(*first, **values)
         returned = self.called(subject, args, inputs)
         now = _tensors(case, args, inputs)
         changed = tuple(name for name, value in now if not _same(value.detach(), kept[name]))
         gradients: dict[str, Tensor | None] = {}
         if "gradients" in case.observe and all(type(r) is Tensor for r in returned):
             gradients = self.gradients(returned, leaves, subject, alignment)
-        if "repeats" in case.observe:
-            args, inputs = self.arguments()
-            # In eval nothing may depend on the seed; in training everything may.
-            again = self.called(subject, args, inputs, seed=0 if self.case.train else 1)
-            self.observed["again"] = tuple(_detached(r) for r in again)
-        if missing and alignment is not None:
-            # Layers of another form are not the same mistake as layers that are not there.
-            # Vectors may be a norm's; else they are biases, and these are free.
-            norms = tuple(role.name for role in case.roles if role.part == "norm")
-            least = 1 if norms and any(name.startswith(norms) for name in missing) else 2
-            shapes = (shape for _, shape in alignment.leftover)
-            self.observed["leftover"] = tuple(sorted({s for s in shapes if len(s) >= least}))
-            self.observed["random"] = self.depends_on_seed(returned)
+        returned = self.further(subject, alignment, returned)
         return Outcome(
             "returned",
             returned=tuple(_detached(r) for r in returned),
@@ -135,6 +127,30 @@ class _Call:
             observed=self.observed,
             notes=tuple(self.notes),
         )
+
+    def further(
+        self, subject: Any, alignment: Alignment | None, returned: tuple[Tensor | Alien, ...]
+    ) -> tuple[Tensor | Alien, ...]:
+        """Note what else the case asks to observe of the call; return what counts as returned."""
+        case = self.case
+        if "repeats" in case.observe:
+            args, inputs = self.arguments()
+            # In eval nothing may depend on the seed; in training everything may.
+            again = self.called(subject, args, inputs, seed=0 if self.case.train else 1)
+            self.observed["again"] = tuple(_detached(r) for r in again)
+        if alignment is not None and alignment.missing:
+            # Layers of another form are not the same mistake as layers that are not there.
+            # Vectors may be a norm's; else they are biases, and these are free.
+            norms = tuple(role.name for role in case.roles if role.part == "norm")
+            least = 1 if norms and any(n.startswith(norms) for n in alignment.missing) else 2
+            shapes = (shape for _, shape in alignment.leftover)
+            self.observed["leftover"] = tuple(sorted({s for s in shapes if len(s) >= least}))
+            self.observed["random"] = self.depends_on_seed(returned)
+        if "undropped" in case.observe:
+            returned = self.undropped(subject, returned)
+        if "drops" in case.observe and isinstance(returned[0], Tensor):
+            self.observed["drops"] = dropped(returned[0].detach())
+        return returned
 
     def construct(self) -> Any:
         """Return the callable under test: the function, or a fresh module in the right mode."""
@@ -180,16 +196,16 @@ class _Call:
     def kept_as(self) -> object:
         """Return what a module may be used again by, None where it may not.
 
-        In training mode or with a sublayer handed in, a module may hold state.
+        With a sublayer handed in, a module may hold state.
         """
         case = self.case
-        special = case.before or case.observe - {"gradients", "raises"}
-        if case.init is None or case.train or special or self.namespace.kept is None:
+        special = case.before or case.observe - {"gradients", "raises", "undropped", "drops"}
+        if case.init is None or special or self.namespace.kept is None:
             return None
         options = tuple(sorted(case.init.items()))
         if any(isinstance(value, Part) for _, value in options):
             return None
-        return (case.target, options, case.dtype)
+        return (case.target, options, case.dtype, case.train)
 
     def align(self, module: nn.Module, ignore: set[int]) -> Alignment:
         case = self.case
@@ -255,6 +271,8 @@ class _Call:
         def copied(name: str, value: Any) -> Any:
             if not isinstance(value, Tensor):
                 return value
+            if self.case.transposed and value.dim() > 1:
+                value = value.mT.contiguous().mT
             if not value.is_floating_point():
                 return value.clone()
             if leaves is None:
@@ -269,6 +287,22 @@ class _Call:
     ) -> tuple[Tensor | Alien, ...]:
         _manual_seed(seed)
         return self.chosen(subject(*args, **inputs))
+
+    def undropped(self, subject: Any, first: tuple[Tensor | Alien, ...]) -> tuple[Any, ...]:
+        """Return what comes back where nothing is dropped; note whether it is random even so."""
+
+        def call(seed: int) -> tuple[Tensor | Alien, ...]:
+            args, inputs = self.arguments()
+            return self.called(subject, args, inputs, seed)
+
+        # Watching every function slows a call down, so first see whether anything is dropped.
+        differs = not _all_same(first, call(1))
+        if differs:
+            with dropout_off():
+                first = call(0)
+                differs = not _all_same(first, call(1))
+        self.observed["random"] = differs or bool(self.observed.get("random"))
+        return first
 
     def chosen(self, returned: Any) -> tuple[Tensor | Alien, ...]:
         """Pick the graded tensors out of what came back.
@@ -329,11 +363,7 @@ class _Call:
         subject, _ = self.build()
         args, inputs = self.arguments()
         _manual_seed(2)
-        other = self.chosen(subject(*args, **inputs))
-        return len(first) != len(other) or not all(
-            isinstance(a, Tensor) and isinstance(b, Tensor) and _same(a.detach(), b.detach())
-            for a, b in zip(first, other, strict=True)
-        )
+        return not _all_same(first, self.chosen(subject(*args, **inputs)))
 
 
 def _has_other_dtype(module: nn.Module, dtype: torch.dtype) -> bool:
@@ -412,6 +442,13 @@ def _same(left: Tensor, right: Tensor) -> bool:
         left.shape == right.shape
         and left.dtype == right.dtype
         and (_equal(left, right) or bool(((left == right) | (left.isnan() & right.isnan())).all()))
+    )
+
+
+def _all_same(left: Sequence[Tensor | Alien], right: Sequence[Tensor | Alien]) -> bool:
+    return len(left) == len(right) and all(
+        isinstance(a, Tensor) and isinstance(b, Tensor) and _same(a.detach(), b.detach())
+        for a, b in zip(left, right, strict=True)
     )
 
 

@@ -254,7 +254,13 @@ def _on_imagined_device(construct: Callable[[], Any], arguments: Arguments) -> s
 def _speaks_of_devices(error: Exception) -> bool:
     """Tell a clash of devices, or a hard-coded one, from an error that only imagining causes."""
     text = str(error).lower()
-    signs = ("expected device", "different devices", "cuda", "copy out of meta tensor")
+    signs = (
+        "expected device",
+        "different devices",
+        "cuda",
+        "copy out of meta tensor",
+        "tensor to numpy",
+    )
     return any(sign in text for sign in signs)
 
 

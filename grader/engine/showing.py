@@ -59,6 +59,7 @@ def called(case: Case) -> str:
     options = ", ".join(f"{name}={_option(value)}" for name, value in (case.init or {}).items())
     head = case.target if case.init is None else f"{case.target}({options})"
     extra = [", ".join(where)] if where else []
+    extra += ["transposed in memory"] if case.transposed else []
     extra += ["train mode"] if case.train else []
     extra += [case.dtype] if case.dtype != "float64" else []
     return head + call + (f"   with {'; '.join(extra)}" if extra else "")
@@ -114,8 +115,9 @@ def python(bench: Bench, case: Case, varied: Case | None = None, *, state: bool 
         lines[1:1] = ["from grader.model import Part", "from grader.parts import make"]
     if case.dtype == "float64":
         lines.append("torch.set_default_dtype(torch.float64)")
-    arguments = [_code(value, case.dtype) for value in case.args]
-    arguments += [f"{name}={_code(value, case.dtype)}" for name, value in case.inputs.items()]
+    laid = case.transposed
+    arguments = [_code(value, case.dtype, laid) for value in case.args]
+    arguments += [f"{name}={_code(value, case.dtype, laid)}" for name, value in case.inputs.items()]
     callee = case.target
     if case.init is not None:
         options = ", ".join(f"{n}={_made(v)}" for n, v in case.init.items())
@@ -147,11 +149,13 @@ def _made(value: Any) -> str:
     return f"make({value!r})" if isinstance(value, Part) else repr(value)
 
 
-def _code(value: Any, dtype: str) -> str:
+def _code(value: Any, dtype: str, transposed: bool = False) -> str:
     if isinstance(value, torch.device):
         return f"torch.device({str(value)!r})"
     if not isinstance(value, Tensor):
         return repr(value)
+    if transposed and value.dim() > 1:
+        return f"{_code(value, dtype)}.mT.contiguous().mT"
     tail = f", dtype=torch.{dtype}" if value.is_floating_point() and dtype != "float64" else ""
     if value.dtype == torch.bool:
         if value.numel() == 0:

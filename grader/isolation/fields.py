@@ -119,6 +119,8 @@ OBSERVED: dict[str, Test] = {
         ("banned", tuple[str, ...]),
         ("again", tuple[Tensor | Alien, ...]),
         ("random", bool),
+        ("drops", tuple[float, ...]),
+        ("leftover", tuple[tuple[int, ...], ...]),
         ("layers", Mapping[str, Any]),
         ("trainable", Mapping[str, bool]),
         ("state", Mapping[str, Tensor]),

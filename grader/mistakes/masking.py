@@ -59,7 +59,8 @@ def weak_mask_mistakes(masks: Sequence[Mask]) -> tuple[Bug, ...]:
         bug(
             "mask-fill-too-small",
             variants=[
-                [(m.fill, m.filled(value)) for m in masks] for value in ("-10.0", "-20.0", "-1.0")
+                [(m.fill, m.filled(value)) for m in masks]
+                for value in ("-10.0", "-20.0", "-1.0", "-100.0")
             ],
             says="hidden scores are set to a modest number that real scores can fall below, so "
             "hidden keys take weight",
@@ -206,6 +207,12 @@ def key_mask_mistakes(
             variants=[laid(f"{mask.name}[:, None, None, None, :]")],
             says="the mask has gained more axes than the scores have, and the scores grow with it",
             ask="How many axes do your scores have before the mask, and how many after it?",
+        ),
+        bug(
+            "mask-first-row-for-all",
+            variants=both_fills(laid(mask.view.replace(mask.name, f"{mask.name}[:1]")), masks),
+            says="the padding of the first sequence is applied to the whole batch",
+            ask="If the second sequence is shorter than the first, which mask hides its padding?",
         ),
         bug(
             "mask-heads-tiled-wrong",

@@ -17,6 +17,8 @@ def split_mistakes(heads: Sequence[Head]) -> tuple[Bug, ...]:
 
     straight = viewed("batch, self.num_heads, {}, self.head_dim")
     unmoved = viewed("batch, {}, self.num_heads, self.head_dim")
+    turns = viewed("batch, {}, self.head_dim, self.num_heads")
+    woven = [(line, f"{by}.permute(0, 3, 1, 2)") for line, by in turns]
     flat = MERGE.replace(".transpose(1, 2)", "")
     dropped = MERGE.split("reshape")[1]
     return (
@@ -80,6 +82,16 @@ def split_mistakes(heads: Sequence[Head]) -> tuple[Bug, ...]:
             "of being put side by side",
             ask="How many features does a token have after your merge, and how many does each "
             "head contribute?",
+        ),
+        bug(
+            "heads-interleaved",
+            variants=[
+                [*woven, (MERGE, f"context = context.permute(0, 2, 3, 1).reshape{dropped}")],
+                woven,
+            ],
+            says="the heads take turns along the features: head h gets the features h, h + H, "
+            "h + 2H and so on, not d features side by side",
+            ask="Which features should head 0 own, and which does your split give it?",
         ),
         bug(
             "hard-coded-batch",

@@ -123,6 +123,10 @@ CHECKS = (
             {"n1": 1, "dim": -1, "seed": 17},
             {"n1": 1, "dim": 0, "seed": 18},
             {"ndim": 1, "n1": 1, "seed": 19},
+            # As long as people run it.
+            {"n1": 9, "n2": 40, "seed": 101},
+            {"n1": 130, "dim": 0, "seed": 102},
+            {"ndim": 3, "n1": 2, "n2": 64, "n3": 9, "dim": 1, "seed": 103},
         ),
         draws=DRAWS,
         examples=100,
@@ -240,6 +244,7 @@ CHECKS = (
             {"dtype": "float32", "kind": "high", "seed": 82},
             {"dtype": "float32", "kind": "spread", "n1": 3, "seed": 83},
             {"dtype": "float32", "kind": "hidden", "n1": 3, "seed": 84},
+            {"dtype": "float32", "n2": 300, "seed": 104},
         ),
         after=("values_match",),
     ),
@@ -266,7 +271,23 @@ CHECKS = (
         "everything follows x to a GPU",
         NAME,
         "device",
-        bank=({"seed": 91}, {"kind": "hidden", "n1": 3, "seed": 92}),
+        bank=(
+            {"seed": 91},
+            {"kind": "hidden", "n1": 3, "seed": 92},
+            {"dtype": "float32", "seed": 93},
+        ),
+        after=("values_match",),
+    ),
+    Check(
+        "takes_any_layout",
+        "an x that is a transposed view gives the same",
+        NAME,
+        "values",
+        bank=(
+            {"transposed": 1, "n1": 4, "n2": 4, "seed": 105},
+            {"transposed": 1, "n1": 4, "n2": 4, "dim": 0, "seed": 106},
+            {"transposed": 1, "ndim": 3, "dim": 1, "seed": 107},
+        ),
         after=("values_match",),
     ),
     Check(
@@ -320,6 +341,16 @@ BUGS = (
         "and inf / inf is NaN; where all scores are very low, it is 0 / 0",
         ask="What is exp(1000) in floating point, and which constant may you add to every score "
         "of a slice without changing its softmax?",
+    ),
+    bug(
+        "softmax-clamped",
+        variants=[
+            [(SHIFTED, f"shifted = x.clamp({clamp})")]
+            for clamp in ("-80, 80", "max=80", "-50, 50", "max=50", "-88, 88", "max=88")
+        ],
+        says="the scores are cut off at a fixed height instead of shifted by the largest one, so "
+        "all scores beyond it get the same weight",
+        ask="What are the weights of the scores [1000, 2000], and what are yours?",
     ),
     bug(
         "softmax-global-max",

@@ -16,7 +16,10 @@ from grader.strategies import (
     numbers,
     padding,
     window,
+    with_equal_scores,
     with_last_token_changed,
+    with_loud_padding,
+    with_low_scores,
     with_padding_changed,
     word,
 )
@@ -43,9 +46,13 @@ def _function(recipe: Recipe) -> Case:
     queries, keys = integer(recipe, "queries", 5), integer(recipe, "keys", 7)
     d, d_v = integer(recipe, "d", 6), integer(recipe, "d_v", 4)
     seed, times = integer(recipe, "seed", 1), integer(recipe, "times", 1)
+    low = integer(recipe, "low", 0)  # all scores about -2.4 low², which differ by about ten
+    small = 3 / low if low else times
+    if integer(recipe, "equal", 0):
+        small = 0  # all scores are 0
     inputs = {
-        "q": numbers(seed, "q", *lead, queries, d, scale=1.5) * times,
-        "k": numbers(seed, "k", *lead, keys, d, scale=1.5) * times,
+        "q": numbers(seed, "q", *lead, queries, d, scale=1.5) * small + low,
+        "k": numbers(seed, "k", *lead, keys, d, scale=1.5) * small - low,
         "v": numbers(seed, "v", *lead, keys, d_v) * times,
         "mask": _mask(word(recipe, "mask", "none"), seed, lead, queries, keys),
     }
@@ -56,7 +63,7 @@ def _function(recipe: Recipe) -> Case:
         inputs=inputs,
         returns=((*lead, queries, d_v), (*lead, queries, keys)),
         dtype=word(recipe, "dtype", "float64"),
-        tolerance=LARGE_TOLERANCE if times >= LARGE else 1e-9,
+        tolerance=LARGE_TOLERANCE if times >= LARGE or low else 1e-9,
         banned=BANNED,
     )
 
@@ -116,18 +123,22 @@ def _layer(recipe: Recipe) -> Case:
     }
     if mask == "omitted":
         inputs = {"x": inputs["x"]}
-    return Case(
+    case = Case(
         target=LAYER,
         init={"d_model": d_model},
         inputs=inputs,
         weights=attention_weights(seed, d_model),
         roles=attention_roles(),
         returns=((batch, length, d_model),),
+        train=word(recipe, "mode", "eval") == "train",
         dtype=word(recipe, "dtype", "float64"),
         tolerance=LARGE_TOLERANCE if times >= LARGE else 1e-9,
         compared=None if pad_mask is None else pad_mask[:, :, None],
         banned=BANNED,
     )
+    low = integer(recipe, "low", 0)
+    case = with_low_scores(case, low) if low else case
+    return with_equal_scores(case) if integer(recipe, "equal", 0) else case
 
 
 def with_last_key_changed(case: Case) -> Case:
@@ -138,6 +149,12 @@ def with_last_key_changed(case: Case) -> Case:
     for name, tensor in changed.items():
         tensor[..., -1, :] = numbers(98, f"other {name}", *lead, tensor.shape[-1], scale=2.0)
     return replace(case, inputs={**case.inputs, **changed}, compared=hidden)
+
+
+def with_loud_hidden_values(case: Case) -> Case:
+    """Multiply the values of all hidden keys by 1e8; no query must notice."""
+    v, shown = case.inputs["v"], case.inputs["mask"].mT  # (..., S, 1)
+    return replace(case, inputs={**case.inputs, "v": v.where(shown, 1e8 * v)})
 
 
 SIZES: dict[str, Axis] = {
@@ -181,6 +198,11 @@ CHECKS = (
             {"lead": 2, "batch": 1, "heads": 1, "queries": 4, "keys": 4, "d": 3, "seed": 7},
             {"lead": 0, "queries": 6, "keys": 6, "d_v": 6, "seed": 8},
             {"mask": "omitted", "batch": 5, "keys": 5, "d": 5, "d_v": 5, "seed": 9},
+            # As large as people run it, one size at a time.
+            {"queries": 3, "keys": 130, "seed": 74},
+            {"queries": 40, "keys": 3, "seed": 75},
+            {"batch": 9, "d": 64, "d_v": 48, "seed": 76},
+            {"lead": 2, "batch": 9, "heads": 8, "seed": 77},
         ),
         draws=SIZES,
         examples=100,
@@ -220,10 +242,31 @@ CHECKS = (
             {"mask": "row", "seed": 28},
             {"mask": "any", "lead": 0, "queries": 6, "keys": 6, "seed": 29},
             {"mask": "both", "batch": 1, "queries": 1, "keys": 1, "seed": 30},
+            {"mask": "both", "batch": 9, "queries": 40, "keys": 36, "seed": 78},
         ),
         draws={**SIZES, "mask": MASKED},
         examples=40,
         after=("attention_matches",),
+    ),
+    Check(
+        "hidden_keys_get_nothing",
+        "however low the scores are, a hidden key gets no weight",
+        FUNCTION,
+        "values",
+        bank=(
+            {"mask": "any", "low": 9, "seed": 79},
+            {"mask": "keys", "low": 90, "seed": 80},
+        ),
+        after=("mask_is_applied",),
+    ),
+    Check(
+        "hidden_keys_weigh_nothing",
+        "not even huge values behind hidden keys have an influence",
+        FUNCTION,
+        "unchanged",
+        vary=with_loud_hidden_values,
+        bank=({"mask": "keys", "batch": 3, "equal": 1, "seed": 70},),
+        after=("mask_is_applied",),
     ),
     Check(
         "attention_survives_large_scores",
@@ -262,8 +305,23 @@ CHECKS = (
         "float32, as people run it, gives the same attention",
         FUNCTION,
         "values",
-        bank=({"dtype": "float32", "mask": "any", "seed": 54},),
+        bank=(
+            {"dtype": "float32", "mask": "any", "seed": 54},
+            {"dtype": "float32", "seed": 81},
+            {"dtype": "float32", "mask": "keys", "lead": 2, "seed": 82},
+        ),
         after=("attention_matches",),
+    ),
+    Check(
+        "attention_takes_any_layout",
+        "tensors that are transposed views give the same attention",
+        FUNCTION,
+        "values",
+        bank=(
+            {"transposed": 1, "queries": 6, "keys": 6, "d_v": 6, "seed": 83},
+            {"transposed": 1, "mask": "any", "lead": 2, "seed": 84},
+        ),
+        after=("attention_matches", "mask_is_applied"),
     ),
     Check(
         "attention_runs_on_any_device",
@@ -318,6 +376,9 @@ CHECKS = (
             {"batch": 1, "seed": 4},
             {"batch": 1, "length": 1, "d_model": 3, "seed": 5},
             {"batch": 4, "length": 4, "d_model": 5, "mask": "omitted", "seed": 6},
+            {"batch": 9, "length": 3, "seed": 85},
+            {"batch": 1, "length": 40, "seed": 86},
+            {"batch": 1, "length": 3, "d_model": 64, "seed": 87},
         ),
         draws=LAYER_SIZES,
         examples=60,
@@ -357,10 +418,43 @@ CHECKS = (
             {"mask": "both", "batch": 5, "seed": 28},
             {"mask": "window", "seed": 30},
             {"mask": "both", "batch": 1, "length": 1, "seed": 29},
+            {"mask": "both", "batch": 9, "length": 40, "seed": 88},
         ),
         draws={**LAYER_SIZES, "mask": LAYER_MASKED},
         examples=40,
         after=("layer_matches",),
+    ),
+    Check(
+        "layer_gives_hidden_keys_nothing",
+        "however low the scores are, the layer gives a hidden key no weight",
+        LAYER,
+        "values",
+        bank=_of(
+            {"mask": "both", "low": 6, "seed": 89},
+            {"mask": "pad", "low": 60, "seed": 90},
+        ),
+        after=("masks_are_applied",),
+    ),
+    Check(
+        "layer_weighs_hidden_keys_nothing",
+        "not even huge tokens that are hidden have an influence",
+        LAYER,
+        "unchanged",
+        vary=with_loud_padding,
+        bank=_of({"mask": "pad", "batch": 3, "equal": 1, "seed": 89}),
+        after=("masks_are_applied",),
+    ),
+    Check(
+        "layer_is_the_same_in_training",
+        "in train mode the layer gives the same, dropout aside",
+        LAYER,
+        "undropped",
+        bank=_of(
+            {"mode": "train", "seed": 91},
+            {"mode": "train", "mask": "both", "batch": 3, "seed": 92},
+            {"mode": "train", "mask": "pad", "batch": 3, "seed": 93},
+        ),
+        after=("layer_matches", "masks_are_applied"),
     ),
     Check(
         "layer_survives_large_inputs",
@@ -407,8 +501,24 @@ CHECKS = (
         "float32, as people run it, gives the same output",
         LAYER,
         "values",
-        bank=_of({"dtype": "float32", "mask": "both", "batch": 3, "seed": 54}),
+        bank=_of(
+            {"dtype": "float32", "mask": "both", "batch": 3, "seed": 54},
+            {"dtype": "float32", "seed": 94},
+            {"dtype": "float32", "mask": "window", "seed": 95},
+            {"dtype": "float32", "mask": "pad", "batch": 3, "seed": 96},
+        ),
         after=("layer_matches",),
+    ),
+    Check(
+        "layer_takes_any_layout",
+        "tensors that are transposed views give the same output",
+        LAYER,
+        "values",
+        bank=_of(
+            {"transposed": 1, "length": 7, "d_model": 8, "seed": 97},
+            {"transposed": 1, "mask": "both", "batch": 5, "seed": 98},
+        ),
+        after=("layer_matches", "masks_are_applied"),
     ),
     Check(
         "layer_runs_on_any_device",
@@ -642,6 +752,41 @@ BUGS = (
         ask="In scores (B, L, L), which axis counts the tokens that are looked at?",
     ),
     bug(
+        "mask-first-row-for-all",
+        (KEYS, "keys = pad_mask[:1, None, :]"),
+        fill_lines=(FILL,),
+        says="the padding of the first sequence is applied to the whole batch",
+        ask="If the second sequence is shorter than the first, which mask hides its padding?",
+    ),
+    bug(
+        "causal-always-applied",
+        (
+            VISIBLE,
+            "visible = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device)"
+            ".tril()\nif causal_mask is not None:\n    visible = visible & causal_mask",
+        ),
+        variants=[
+            [
+                (
+                    VISIBLE,
+                    "visible = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, "
+                    "device=x.device).tril()",
+                )
+            ],
+            [
+                (
+                    VISIBLE,
+                    "visible = causal_mask\nif visible is not None:\n"
+                    "    visible = torch.ones_like(visible).tril()",
+                )
+            ],
+        ],
+        fill_lines=(FILL,),
+        says="the layer makes a causal mask of its own, whatever causal_mask is",
+        ask="What should a token see when no causal mask is handed in, or another one than the "
+        "triangle?",
+    ),
+    bug(
         "all-masked-row-nan",
         (KEYS, "keys = pad_mask[:, None, :] & pad_mask[:, :, None]"),
         says="the rows of padded queries are hidden completely; softmax over nothing but -inf "
@@ -764,7 +909,7 @@ BUGS = (
     bug(
         "mask-fill-too-small",
         (FILL, _fill("-1.0")),
-        variants=[[(FILL, _fill("-10.0"))]],
+        variants=[[(FILL, _fill(value))] for value in ("-10.0", "-20.0", "-100.0")],
         says="the number filled in is not small enough: hidden keys keep a weight that shows "
         "where the visible scores are low",
         ask="What weight does a hidden key get where all visible scores are below your number?",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.mistakes.lines import Head, Mask
+from grader.mistakes.lines import Head, Mask, both_fills
 from grader.mistakes.masking import (
     dead_mask_mistakes,
     key_mask_mistakes,
@@ -22,7 +22,10 @@ from grader.strategies import (
     numbers,
     padding,
     window,
+    with_equal_scores,
     with_last_token_changed,
+    with_loud_padding,
+    with_low_scores,
     with_padding_changed,
     word,
 )
@@ -57,7 +60,7 @@ def build(recipe: Recipe) -> Case:
     pad_mask = padding(seed, batch, length, side=side) if side else None
     if pad_mask is not None and seen:
         pad_mask[:, 0] = True  # the one key that the first token may see
-    return Case(
+    case = Case(
         target=NAME,
         init={"d_model": d_model, "num_heads": heads},
         inputs={
@@ -68,6 +71,7 @@ def build(recipe: Recipe) -> Case:
         weights=attention_weights(seed, d_model),
         roles=attention_roles(),
         returns=((batch, length, d_model),),
+        train=word(recipe, "mode", "eval") == "train",
         dtype=word(recipe, "dtype", "float64"),
         # Where scores run into the thousands, float32 arithmetic inside may be
         # off by more than usual; such cases look for NaN.
@@ -75,6 +79,9 @@ def build(recipe: Recipe) -> Case:
         compared=None if pad_mask is None else pad_mask[:, :, None],
         banned=frozenset({"scaled_dot_product_attention", "MultiheadAttention", "Transformer"}),
     )
+    low = integer(recipe, "low", 0)
+    case = with_low_scores(case, low) if low else case
+    return with_equal_scores(case) if integer(recipe, "equal", 0) else case
 
 
 SIZES = {"batch": (1, 3), "length": (1, 5), "heads": (1, 3), "head_dim": (1, 4), "seed": (0, 999)}
@@ -104,6 +111,10 @@ CHECKS = (
             {"length": 4, "batch": 4, "heads": 4, "seed": 8},
             # Where a fixed divisor of 8 is right, what else is wrong shows alone.
             {"batch": 1, "length": 2, "heads": 1, "head_dim": 64, "seed": 9},
+            # As large as people run it, one size at a time.
+            {"batch": 9, "length": 3, "seed": 72},
+            {"batch": 1, "length": 40, "seed": 73},
+            {"batch": 1, "length": 3, "heads": 8, "head_dim": 8, "seed": 74},
         ),
         draws=SIZES,
         examples=100,
@@ -150,10 +161,45 @@ CHECKS = (
             {"mask": "window", "batch": 3, "seed": 31},
             # Not so large that hidden weights of a renormalised softmax underflow.
             {"mask": "both_holes", "batch": 3, "times": 3, "seed": 32},
+            {"mask": "both_holes", "batch": 9, "length": 40, "seed": 75},
+            {"mask": "holes", "length": 130, "batch": 1, "head_dim": 2, "seed": 76},
         ),
         draws={**SIZES, "mask": [word for word in MASKS if word != "none"]},
         examples=40,
         after=("values_match",),
+    ),
+    Check(
+        "hidden_keys_get_nothing",
+        "however low the scores are, a hidden key gets no weight",
+        NAME,
+        "values",
+        bank=(
+            {"mask": "both_holes", "batch": 3, "low": 6, "seed": 77},
+            {"mask": "holes", "batch": 3, "low": 60, "seed": 78},
+        ),
+        after=("masks_are_applied",),
+    ),
+    Check(
+        "hidden_keys_weigh_nothing",
+        "not even huge values behind hidden keys have an influence",
+        NAME,
+        "unchanged",
+        vary=with_loud_padding,
+        bank=({"mask": "holes", "batch": 3, "equal": 1, "seed": 89},),
+        after=("masks_are_applied",),
+    ),
+    Check(
+        "train_mode_changes_nothing",
+        "in train mode the output is the same, dropout aside",
+        NAME,
+        "undropped",
+        bank=(
+            {"mode": "train", "seed": 79},
+            {"mode": "train", "mask": "causal", "seed": 80},
+            {"mode": "train", "mask": "pad", "batch": 3, "seed": 81},
+            {"mode": "train", "mask": "both_holes", "batch": 3, "seed": 82},
+        ),
+        after=("values_match", "masks_are_applied"),
     ),
     Check(
         "large_inputs_stay_finite",
@@ -203,8 +249,24 @@ CHECKS = (
         "float32, as people run it, gives the same",
         NAME,
         "values",
-        bank=({"dtype": "float32", "mask": "both_holes", "batch": 3, "seed": 54},),
+        bank=(
+            {"dtype": "float32", "mask": "both_holes", "batch": 3, "seed": 54},
+            {"dtype": "float32", "seed": 83},
+            {"dtype": "float32", "mask": "window", "seed": 84},
+            {"dtype": "float32", "mask": "pad", "batch": 3, "seed": 85},
+        ),
         after=("values_match",),
+    ),
+    Check(
+        "takes_any_layout",
+        "tensors that are transposed views give the same",
+        NAME,
+        "values",
+        bank=(
+            {"transposed": 1, "length": 7, "head_dim": 4, "seed": 86},
+            {"transposed": 1, "mask": "both_holes", "batch": 5, "seed": 87},
+        ),
+        after=("values_match", "masks_are_applied"),
     ),
     Check(
         "runs_on_any_device",
@@ -271,6 +333,10 @@ PAD = Mask("pad_mask", "pad_mask[:, None, None, :]")
 MASKED = (CAUSAL, PAD)
 QUERY, KEY, VALUE = Head("q"), Head("k"), Head("v")
 HEADS = (QUERY, KEY, VALUE)
+OWN_CAUSAL = (
+    "future = torch.ones(length, length, dtype=torch.bool, device=x.device).triu(1)\n"
+    'scores = scores.masked_fill(future, float("-inf"))'
+)
 
 BUGS = (
     *weak_mask_mistakes(MASKED),
@@ -287,6 +353,17 @@ BUGS = (
         says="the causal mask is applied transposed, so a token sees itself and the future "
         "instead of the past",
         ask="Which axis of causal_mask counts queries, and which axis of the scores does?",
+    ),
+    bug(
+        "causal-always-applied",
+        variants=[
+            *both_fills([(CAUSAL.guard, f"{OWN_CAUSAL}\n{CAUSAL.guard}")], MASKED),
+            *both_fills([(CAUSAL.fill, OWN_CAUSAL)], MASKED),
+            *both_fills([(CAUSAL.guard, "if True:"), (CAUSAL.fill, OWN_CAUSAL)], MASKED),
+        ],
+        says="the layer makes a causal mask of its own, whatever causal_mask is",
+        ask="What should a token see when no causal mask is handed in, or another one than the "
+        "triangle?",
     ),
     *product_mistakes(),
     bug(

@@ -20,7 +20,10 @@ from grader.strategies import (
     integer,
     numbers,
     padding,
+    with_equal_scores,
     with_last_token_changed,
+    with_loud_padding,
+    with_low_scores,
     with_tokens_changed,
     word,
 )
@@ -37,7 +40,7 @@ def build(recipe: Recipe) -> Case:
     # Weights (B, L, S) returned beside the output (B, L, D) are told apart by their shape.
     memory += memory == d_model
     side = word(recipe, "mask", "none")
-    return Case(
+    case = Case(
         target=NAME,
         init={"d_model": d_model, "num_heads": heads},
         inputs={
@@ -48,12 +51,16 @@ def build(recipe: Recipe) -> Case:
         weights=attention_weights(seed, d_model),
         roles=attention_roles(),
         returns=((batch, length, d_model),),
+        train=word(recipe, "mode", "eval") == "train",
         dtype=word(recipe, "dtype", "float64"),
         # Where scores run into the thousands, float32 arithmetic inside may be
         # off by more than usual; such cases look for NaN.
         tolerance=1e-2 if times > 10 else 1e-9,
         banned=frozenset({"scaled_dot_product_attention", "MultiheadAttention", "Transformer"}),
     )
+    low = integer(recipe, "low", 0)
+    case = with_low_scores(case, low) if low else case
+    return with_equal_scores(case) if integer(recipe, "equal", 0) else case
 
 
 def with_memory_padding_changed(case: Case) -> Case:
@@ -100,6 +107,10 @@ CHECKS = (
             {"length": 5, "memory": 10, "seed": 11},
             # Where a fixed divisor of 8 is right, what else is wrong shows alone.
             {"batch": 1, "length": 1, "memory": 2, "heads": 1, "head_dim": 64, "seed": 16},
+            # As large as people run it, one size at a time.
+            {"batch": 9, "length": 3, "memory": 2, "seed": 72},
+            {"batch": 1, "length": 40, "memory": 36, "seed": 73},
+            {"batch": 1, "length": 3, "memory": 4, "heads": 8, "head_dim": 8, "seed": 74},
         ),
         draws=SIZES,
         examples=100,
@@ -144,10 +155,43 @@ CHECKS = (
             {"mask": "right", "batch": 3, "memory": 3, "heads": 3, "head_dim": 2, "seed": 29},
             # Not so large that hidden weights of a renormalised softmax underflow.
             {"mask": "holes", "batch": 3, "times": 3, "seed": 32},
+            {"mask": "holes", "batch": 9, "length": 36, "memory": 40, "seed": 75},
+            {"mask": "holes", "batch": 2, "length": 3, "memory": 130, "head_dim": 2, "seed": 76},
         ),
         draws={**SIZES, "mask": SIDES},
         examples=40,
         after=("values_match",),
+    ),
+    Check(
+        "hidden_keys_get_nothing",
+        "however low the scores are, a hidden key gets no weight",
+        NAME,
+        "values",
+        bank=(
+            {"mask": "holes", "batch": 3, "low": 6, "seed": 77},
+            {"mask": "right", "batch": 3, "low": 60, "seed": 78},
+        ),
+        after=("mask_is_applied",),
+    ),
+    Check(
+        "hidden_keys_weigh_nothing",
+        "not even huge values behind hidden keys have an influence",
+        NAME,
+        "unchanged",
+        vary=with_loud_padding,
+        bank=({"mask": "holes", "batch": 3, "equal": 1, "seed": 89},),
+        after=("mask_is_applied",),
+    ),
+    Check(
+        "train_mode_changes_nothing",
+        "in train mode the output is the same, dropout aside",
+        NAME,
+        "undropped",
+        bank=(
+            {"mode": "train", "seed": 79},
+            {"mode": "train", "mask": "right", "batch": 3, "seed": 80},
+        ),
+        after=("values_match", "mask_is_applied"),
     ),
     Check(
         "large_inputs_stay_finite",
@@ -200,8 +244,22 @@ CHECKS = (
         "float32, as people run it, gives the same",
         NAME,
         "values",
-        bank=({"dtype": "float32", "mask": "right", "batch": 3, "seed": 54},),
+        bank=(
+            {"dtype": "float32", "mask": "right", "batch": 3, "seed": 54},
+            {"dtype": "float32", "seed": 81},
+        ),
         after=("values_match",),
+    ),
+    Check(
+        "takes_any_layout",
+        "tensors that are transposed views give the same",
+        NAME,
+        "values",
+        bank=(
+            {"transposed": 1, "length": 7, "memory": 7, "head_dim": 4, "seed": 82},
+            {"transposed": 1, "mask": "holes", "batch": 5, "seed": 83},
+        ),
+        after=("values_match", "mask_is_applied"),
     ),
     Check(
         "runs_on_any_device",

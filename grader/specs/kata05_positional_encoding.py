@@ -57,6 +57,9 @@ CHECKS = (
             {"length": 4, "batch": 4, "d_model": 6, "seed": 7},
             {"length": 6, "batch": 3, "d_model": 6, "seed": 8},
             {"length": 3, "batch": 5, "d_model": 8, "spare": 2, "seed": 9},
+            # As large as people run it.
+            {"length": 40, "batch": 9, "d_model": 64, "seed": 10},
+            {"length": 3, "batch": 2, "d_model": 512, "seed": 15},
         ),
         draws=EVEN,
         examples=100,
@@ -182,6 +185,17 @@ CHECKS = (
         bank=({"dtype": "bfloat16", "seed": 61}, {"dtype": "bfloat16", "d_model": 6, "seed": 62}),
         draws={**EVEN, "dtype": ["bfloat16"]},
         examples=15,
+        after=("values_match",),
+    ),
+    Check(
+        "takes_any_layout",
+        "an input that is a transposed view gives the same",
+        NAME,
+        "values",
+        bank=(
+            {"transposed": 1, "length": 12, "seed": 63},
+            {"transposed": 1, "d_model": 7, "seed": 64},
+        ),
         after=("values_match",),
     ),
     Check(
@@ -356,6 +370,16 @@ BUGS = (
         (CODES, f"self.pe.to(x.device)\n{CODES}"),
         says="the table is copied to the right device, and the copy is thrown away",
         ask="Does .to() change a tensor, or return a new one?",
+    ),
+    bug(
+        "pe-float64-table",
+        variants=[
+            [(REGISTER, 'self.register_buffer("pe", pe.double())')],
+            [(REGISTER, "self.pe = pe.double()")],
+            [(REGISTER, "self.pe = pe.double()"), (RETURN, "return x + codes.to(x.device)")],
+        ],
+        says="the table is kept in float64, and turns the tokens of a float32 input into float64",
+        ask="Which dtype does the sum of a float32 and a float64 tensor have?",
     ),
     bug(
         "pe-max-len-exceeded",

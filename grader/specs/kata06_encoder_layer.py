@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from grader.mistakes.dropping import (
+    dropout_share_mistakes,
+    dropping_mistakes,
+    unscaled_mistakes,
+)
 from grader.model import Case, Check, Edit, Kata, Question, Recipe, Role, Target
 from grader.patching import bug, each_and_all
 from grader.strategies import (
@@ -12,6 +17,7 @@ from grader.strategies import (
     norm_weights,
     numbers,
     padding,
+    with_dropout_seen,
     with_padding_changed,
     word,
 )
@@ -20,7 +26,12 @@ NAME = "EncoderLayer"
 
 # So close to 1 that nothing survives; yet a dropout written by hand, which
 # divides by 1 - p, stays finite.
-DROPS = {"none": 0.0, "half": 0.5, "all": 1 - 1e-9}
+DROPS = {"none": 0.0, "quarter": 0.25, "half": 0.5, "all": 1 - 1e-9}
+# The two layers of a sublayer by which it is seen how much of it dropout leaves.
+SEEN = {
+    "attention": ("self_attn.v_proj", "self_attn.out_proj"),
+    "network": ("linear1", "linear2"),
+}
 
 ROLES = (
     *attention_roles("self_attn."),
@@ -40,7 +51,7 @@ def build(recipe: Recipe) -> Case:
     pad_mask = None
     if mask != "none":
         pad_mask = padding(seed, batch, length, side="right" if mask == "pad" else mask)
-    return Case(
+    case = Case(
         target=NAME,
         init={
             "d_model": d_model,
@@ -66,6 +77,8 @@ def build(recipe: Recipe) -> Case:
         compared=None if pad_mask is None else pad_mask[:, :, None],
         banned=frozenset({"Transformer"}),
     )
+    seen = word(recipe, "seen", "none")
+    return case if seen == "none" else with_dropout_seen(case, *SEEN[seen])
 
 
 SIZES = {
@@ -102,6 +115,10 @@ CHECKS = (
             {"batch": 2, "length": 12, "seed": 7},
             {"batch": 4, "length": 4, "heads": 3, "head_dim": 3, "d_ff": 1, "seed": 8},
             {"batch": 2, "d_ff": 12, "seed": 9},
+            # As large as people run it, one size at a time.
+            {"batch": 9, "length": 3, "seed": 61},
+            {"batch": 1, "length": 40, "seed": 62},
+            {"batch": 1, "length": 3, "heads": 8, "head_dim": 8, "d_ff": 256, "seed": 63},
         ),
         draws={**SIZES, "dropout": ["none", "all", "half"]},
         examples=100,
@@ -135,6 +152,9 @@ CHECKS = (
             {"mask": "pad", "batch": 2, "length": 1, "seed": 27},
             {"mask": "pad", "batch": 1, "length": 1, "seed": 29},
             {"mask": "left", "batch": 1, "heads": 1, "seed": 28},
+            {"mask": "holes", "batch": 9, "length": 4, "seed": 64},
+            {"mask": "holes", "batch": 2, "length": 40, "seed": 65},
+            {"mask": "holes", "batch": 2, "heads": 8, "head_dim": 8, "seed": 66},
         ),
         draws={**SIZES, "mask": MASKS},
         examples=30,
@@ -153,6 +173,37 @@ CHECKS = (
         draws={**SIZES, "train": [1], "dropout": ["all"]},
         examples=20,
         after=("values_match",),
+    ),
+    Check(
+        "train_mode_without_dropout",
+        "with a dropout of 0, train mode drops and changes nothing",
+        NAME,
+        "undropped",
+        bank=(
+            {"train": 1, "seed": 71},
+            {"train": 1, "mask": "pad", "batch": 2, "length": 7, "seed": 72},
+            {"train": 1, "mask": "left", "seed": 73},
+        ),
+        after=("values_match", "mask_is_applied"),
+    ),
+    Check(
+        "dropout_keeps_the_size",
+        "dropout drops the share it is given, each value by itself, and scales up the rest",
+        NAME,
+        "drops",
+        bank=tuple(
+            {
+                "seen": sublayer,
+                "train": 1,
+                "dropout": "quarter",
+                "batch": 4,
+                "length": 64,
+                "head_dim": 16,
+                "d_ff": 40,  # a raw parameter is read by its shape
+            }
+            for sublayer in SEEN
+        ),
+        after=("dropout_sits_before_the_add",),
     ),
     Check(
         "dropout_rests_in_eval",
@@ -209,8 +260,22 @@ CHECKS = (
         "float32, as people run it, gives the same",
         NAME,
         "values",
-        bank=({"dtype": "float32", "mask": "pad", "batch": 2, "length": 7, "seed": 55},),
+        bank=(
+            {"dtype": "float32", "seed": 74},
+            {"dtype": "float32", "mask": "pad", "batch": 2, "length": 7, "seed": 55},
+        ),
         after=("values_match",),
+    ),
+    Check(
+        "takes_any_layout",
+        "tensors that are transposed views give the same",
+        NAME,
+        "values",
+        bank=(
+            {"transposed": 1, "length": 12, "seed": 75},
+            {"transposed": 1, "mask": "holes", "batch": 5, "seed": 76},
+        ),
+        after=("values_match", "mask_is_applied"),
     ),
     Check(
         "runs_on_any_device",
@@ -542,6 +607,19 @@ BUGS = (
         ask="What does std() divide by if you do not say otherwise?",
     ),
     bug(
+        "rmsnorm-for-layernorm",
+        variants=[
+            norms(f"nn.functional.rms_norm(t, t.shape[-1:], eps=1e-6) {AFFINE}"),
+            [
+                (NORM1, "self.norm1 = nn.RMSNorm(d_model, eps=1e-6)"),
+                (NORM2, "self.norm2 = nn.RMSNorm(d_model, eps=1e-6)"),
+            ],
+        ],
+        says="the mean is not subtracted: that is RMSNorm, which divides by the root of the mean "
+        "square only",
+        ask="What is the mean of a token after a layer norm, before gain and shift?",
+    ),
+    bug(
         "ln-var-formula",
         *norms(
             "m, square = t.mean(-1, keepdim=True), t.pow(2).mean(-1, keepdim=True)\n",
@@ -683,6 +761,43 @@ BUGS = (
         ask="What does the given attention return, and what is its entry 0?",
     ),
     bug(
+        "mask-first-row-for-all",
+        variants=[
+            [attend(f"x, pad_mask=None if pad_mask is None else {view}")]
+            for view in ("pad_mask[:1].expand_as(pad_mask)", "pad_mask[0].expand_as(pad_mask)")
+        ],
+        says="the padding of the first sequence is applied to the whole batch",
+        ask="If the second sequence is shorter than the first, which mask hides its padding?",
+    ),
+    bug(
+        "causal-added",
+        variants=[
+            [
+                attend(
+                    "x, torch.ones(x.size(1), x.size(1), dtype=torch.bool, "
+                    "device=x.device).tril(), pad_mask"
+                )
+            ]
+        ],
+        says="a causal mask is handed to the attention, so a token of the encoder does not see "
+        "what comes after it",
+        ask="If you change the last token, which outputs of an encoder should change?",
+    ),
+    bug(
+        "sublayer-called-twice",
+        variants=[
+            [
+                (
+                    ATTEND,
+                    f"{ATTEND}\nattended = self.self_attn(attended, pad_mask=pad_mask)",
+                )
+            ],
+            [(NARROW, f"{NARROW}\nfed = self.linear2(torch.relu(self.linear1(fed)))")],
+        ],
+        says="a sublayer runs twice, the second time on what it returned the first time",
+        ask="How often does each sublayer stand in the two formulas of the statement?",
+    ),
+    bug(
         "attention-called-with-qkv",
         variants=[
             [attend("x, x, x, pad_mask")],
@@ -737,6 +852,9 @@ BUGS = (
         "not be",
         ask="How does your dropout know whether the module is in train or in eval mode?",
     ),
+    *dropout_share_mistakes(),
+    *unscaled_mistakes([DROP1, DROP2]),
+    *dropping_mistakes([DROP1, DROP2]),
     # --- modules
     bug(
         "linear-in-python-list",
@@ -890,8 +1008,6 @@ KATA = Kata(
         ("norm-shared", "layer-list-multiplied"),
         ("norm-in-forward", "ln-no-affine", "norms-in-python-list"),
         ("ffn-missing", "returns-attn-block"),
-        # After the first norm alone, and on the second sum alone.
-        ("dropout-before", "dropout-after"),
     ),
     accepts=(
         (

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from grader.mistakes.dropping import (
+    dropout_share_mistakes,
+    dropping_mistakes,
+    unscaled_mistakes,
+)
 from grader.model import Bug, Case, Check, Edit, Kata, Question, Recipe, Role, Target
 from grader.patching import bug, each_and_all
 from grader.strategies import (
@@ -15,6 +20,7 @@ from grader.strategies import (
     norm_weights,
     numbers,
     padding,
+    with_dropout_seen,
     with_last_token_changed,
     with_padding_changed,
     with_tokens_changed,
@@ -24,7 +30,13 @@ from grader.strategies import (
 MASK, LAYER = "causal_mask", "DecoderLayer"
 # With almost everything dropped, where dropout sits shows exactly. Not 1.0: dropout
 # written by hand divides by 1 - p.
-DROPOUT = {"none": 0.0, "half": 0.5, "nearly": 1 - 1e-9}
+DROPOUT = {"none": 0.0, "quarter": 0.25, "half": 0.5, "nearly": 1 - 1e-9}
+# The two layers of a sublayer by which it is seen how much of it dropout leaves.
+SEEN = {
+    "self": ("self_attn.v_proj", "self_attn.out_proj"),
+    "cross": ("cross_attn.v_proj", "cross_attn.out_proj"),
+    "network": ("linear1", "linear2"),
+}
 # Which masks a case has: c causal, p padding of x, m padding of the memory.
 MASKS = {
     "none": "",
@@ -101,7 +113,7 @@ def _layer(recipe: Recipe) -> Case:
     for layer in OFF[word(recipe, "off", "none")]:
         weights |= {name: 0 * value for name, value in weights.items() if name.startswith(layer)}
     bare = bool(integer(recipe, "bare", 0))
-    return Case(
+    case = Case(
         target=LAYER,
         init=init if bare else init | {"dropout": DROPOUT[word(recipe, "dropout", "none")]},
         inputs=tokens if bare else tokens | masks,
@@ -122,6 +134,8 @@ def _layer(recipe: Recipe) -> Case:
         compared=None if pad_mask is None else pad_mask[:, :, None],
         banned=frozenset({"Transformer"}),
     )
+    seen = word(recipe, "seen", "none")
+    return case if seen == "none" else with_dropout_seen(case, *SEEN[seen])
 
 
 def with_memory_padding_changed(case: Case) -> Case:
@@ -182,6 +196,10 @@ CHECKS = (
             {"off": "cross", "seed": 7},
             {"off": "network", "seed": 8},
             {"off": "all", "seed": 9},
+            # As large as people run it, one size at a time.
+            {"batch": 9, "length": 3, "source": 2, "seed": 72},
+            {"batch": 1, "length": 40, "source": 36, "seed": 73},
+            {"batch": 1, "length": 3, "source": 2, "heads": 8, "head_dim": 8, "seed": 74},
         ),
         draws=SIZES,
         examples=100,
@@ -232,6 +250,12 @@ CHECKS = (
             {"mask": "holes", "length": 7, "source": 5, "seed": 18},
             {"mask": "left", "batch": 2, "length": 6, "source": 4, "seed": 19},
             {"mask": "all", "batch": 1, "length": 1, "source": 3, "heads": 1, "seed": 20},
+            # One side masked and not the other, where their lengths are equal.
+            {"mask": "both", "length": 5, "source": 5, "seed": 75},
+            {"mask": "memory", "length": 5, "source": 5, "seed": 76},
+            {"mask": "all", "batch": 9, "length": 3, "source": 4, "seed": 77},
+            {"mask": "all", "batch": 2, "length": 40, "source": 36, "seed": 78},
+            {"mask": "all", "batch": 2, "length": 3, "source": 4, "heads": 8, "head_dim": 8},
         ),
         draws={**SIZES, "mask": ["causal", "pad", "memory", "both", "all", "left", "holes"]},
         examples=40,
@@ -271,9 +295,34 @@ CHECKS = (
         "training_is_the_same_without_dropout",
         "in training, a dropout of 0 changes nothing",
         LAYER,
-        "values",
-        bank=({"mode": "train", "mask": "all", "seed": 53},),
+        "undropped",
+        bank=(
+            {"mode": "train", "mask": "all", "seed": 53},
+            {"mode": "train", "seed": 81},
+            {"mode": "train", "mask": "causal", "seed": 82},
+            {"mode": "train", "mask": "memory", "seed": 83},
+        ),
         after=("values_match",),
+    ),
+    Check(
+        "dropout_keeps_the_size",
+        "dropout drops the share it is given, each value by itself, and scales up the rest",
+        LAYER,
+        "drops",
+        bank=tuple(
+            {
+                "seen": sublayer,
+                "mode": "train",
+                "dropout": "quarter",
+                "batch": 4,
+                "length": 64,
+                "source": 48,
+                "head_dim": 16,
+                "d_ff": 40,  # a raw parameter is read by its shape
+            }
+            for sublayer in SEEN
+        ),
+        after=("dropout_sits_before_the_add",),
     ),
     Check(
         "dropout_ends_with_training",
@@ -324,8 +373,24 @@ CHECKS = (
         "float32, as people run it, gives the same",
         LAYER,
         "values",
-        bank=({"dtype": "float32", "mask": "all", "seed": 57},),
+        bank=(
+            {"dtype": "float32", "mask": "all", "seed": 57},
+            {"dtype": "float32", "seed": 84},
+            {"dtype": "float32", "mask": "causal", "seed": 85},
+            {"dtype": "float32", "mask": "holes", "seed": 86},
+        ),
         after=("values_match",),
+    ),
+    Check(
+        "takes_any_layout",
+        "tensors that are transposed views give the same",
+        LAYER,
+        "values",
+        bank=(
+            {"transposed": 1, "length": 11, "source": 11, "head_dim": 5, "seed": 87},
+            {"transposed": 1, "mask": "all", "batch": 5, "seed": 88},
+        ),
+        after=("values_match", "masks_are_applied"),
     ),
     Check(
         "runs_on_any_device",
@@ -582,6 +647,18 @@ MASK_BUGS = (
         variants=[*_inverted(guarded=True), *_inverted(guarded=False)],
         says="a mask is turned around on its way, so tokens see exactly what they must not",
         ask="Does True in your masks mean keep or hide, and what does the attention take it for?",
+    ),
+    bug(
+        "mask-first-row-for-all",
+        variants=each_and_all(
+            _self("x, causal_mask, None if pad_mask is None else pad_mask[:1].expand_as(pad_mask)"),
+            _cross(
+                "after_self, memory, None if memory_pad_mask is None "
+                "else memory_pad_mask[:1].expand_as(memory_pad_mask)"
+            ),
+        ),
+        says="the padding of the first sequence is applied to the whole batch",
+        ask="If the second sequence is shorter than the first, which mask hides its padding?",
     ),
     bug(
         "masks-swapped",
@@ -988,6 +1065,19 @@ NORM_BUGS = (
         ask="By what does torch's std divide the sum of squares unless it is told otherwise?",
     ),
     bug(
+        "rmsnorm-for-layernorm",
+        *_written_norms("x / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)"),
+        variants=[
+            [
+                (line, line.replace("nn.LayerNorm(d_model)", "nn.RMSNorm(d_model, eps=1e-6)"))
+                for line in (MAKE_NORM1, MAKE_NORM2, MAKE_NORM3)
+            ]
+        ],
+        says="the norms do not subtract the mean: that is RMSNorm, which divides by the root of "
+        "the mean square only",
+        ask="What is the mean of a token after a LayerNorm, before gain and shift?",
+    ),
+    bug(
         "ln-over-seq",
         *_written_norms(
             "(x - x.mean(1, keepdim=True))"
@@ -1156,6 +1246,19 @@ DROPOUT_BUGS = (
         says="values are dropped even after .eval(), so the layer answers at random",
         ask="How does your dropout learn that training is over?",
     ),
+    bug(
+        "sublayer-called-twice",
+        variants=[
+            [(SELF, f"{SELF}\nattended = self.self_attn(attended, causal_mask, pad_mask)")],
+            [(CROSS, f"{CROSS}\ncrossed = self.cross_attn(crossed, memory, memory_pad_mask)")],
+            [(MAPPED, f"{MAPPED}\nmapped = self.linear2(torch.relu(self.linear1(mapped)))")],
+        ],
+        says="a sublayer runs twice, the second time on what it returned the first time",
+        ask="How often should each of the three sublayers run in one forward?",
+    ),
+    *dropout_share_mistakes(),
+    *unscaled_mistakes([ADD1, ADD2, ADD3]),
+    *dropping_mistakes([ADD1, ADD2, ADD3]),
 )
 
 BUGS: tuple[Bug, ...] = (
@@ -1278,8 +1381,6 @@ KATA = Kata(
     equal=(
         ("returns-after-cross", "dec-ffn-missing"),
         ("residual-missing-attn", "residual-x-plus-x"),
-        # In one place alone: with everything dropped, the norm after it wipes out the difference.
-        ("dropout-before", "dropout-after"),
     ),
     accepts=(
         (

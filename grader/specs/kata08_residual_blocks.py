@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from grader.mistakes.dropping import (
+    dropout_share_mistakes,
+    dropping_mistakes,
+    unscaled_mistakes,
+)
 from grader.model import Case, Check, Edit, Kata, Part, Question, Recipe, Role, Target
 from grader.patching import bug
-from grader.strategies import integer, norm_weights, numbers, word
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from grader.strategies import alternating, integer, norm_weights, numbers, word
 
 NAME = "ResidualBlock"
 
 # So close to 1 that nothing survives; yet a dropout written by hand, which
 # divides by 1 - p, stays finite.
-DROPS = {"none": 0.0, "half": 0.5, "most": 0.9, "all": 1 - 1e-9}
+DROPS = {"none": 0.0, "quarter": 0.25, "half": 0.5, "all": 1 - 1e-9}
 
 
 def build(recipe: Recipe) -> Case:
@@ -51,20 +53,20 @@ def build(recipe: Recipe) -> Case:
 def _part(name: str, d_model: int, seed: int) -> Part:
     if name == "mixing":
         return Part(name, {"d_model": d_model, "seed": seed})
-    return Part(name, {"height": 1.0}) if name == "lifting" else Part(name)
+    return Part(name)
 
 
 def _extras(
     part: str, extras: int, seed: int, shape: tuple[int, int, int]
-) -> tuple[tuple[Tensor, ...], dict[str, Any]]:
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return what a sublayer gets beside x, by position and by keyword."""
     other = numbers(seed, "other", *shape)
+    further = (other, numbers(seed, "second", *shape))
     if part == "gating":
         if extras % 2:
             return (other,), {"strength": 0.5}
         return (), {"other": other, "strength": 0.5}
     if part in ("steering", "steering function"):
-        further = (other, numbers(seed, "second", *shape))
         gain = numbers(seed, "gain", *shape)
         return (
             ((), {}),
@@ -73,32 +75,31 @@ def _extras(
             (further, {"gain": gain, "shift": 0.7}),
             ((), {"second": further[1], "gain": gain}),
         )[extras]
+    if part == "telling":
+        return (
+            ((None, other), {}),
+            ((3, "near", other), {"mask": None}),
+            ((), {"mask": None, "flag": False, "name": "causal"}),
+            ((other, None), {"gain": further[1], "mask": None}),
+            ((False, 0.5), {"flag": True, "scale": 2}),
+        )[extras]
     return (), {}
 
 
 def _measuring(case: Case) -> Case:
-    """Make a post-norm case in which the size of what dropout leaves can be read off the norm.
-
-    The sublayer lifts the second half of the features; the deviation that the
-    norm divides the first half by tells how much of it was left, and how much
-    it was scaled up. With 8192 features that is off by one or two hundredths.
-    """
+    """Lay tokens and norm out so that the output tells what dropout made of the answer."""
     from dataclasses import replace
 
     import torch
 
-    d_model = case.returns[0][-1]
-    features = torch.arange(d_model)
-    x = torch.where(features // 2 % 2 == 0, 1.0, -1.0).double().expand(case.returns[0])
+    size = case.returns[0][-1]
     return replace(
         case,
-        args=(x.clone(),),
+        args=(alternating(size).expand(case.returns[0]).clone(),),
         weights={
-            "norm.weight": torch.ones(d_model, dtype=torch.float64),
-            "norm.bias": torch.zeros(d_model, dtype=torch.float64),
+            "norm.weight": torch.ones(size, dtype=torch.float64),
+            "norm.bias": torch.zeros(size, dtype=torch.float64),
         },
-        compared=(features < d_model // 2)[None, None, :],
-        tolerance=0.05,
     )
 
 
@@ -124,6 +125,10 @@ CHECKS = (
             {"part": "itself", "seed": 8},
             {"part": "moody", "seed": 9},
             {"part": "moody", "train": 1, "seed": 10},
+            # As large as people run it, one size at a time.
+            {"batch": 9, "length": 3, "seed": 81},
+            {"batch": 1, "length": 40, "seed": 82},
+            {"batch": 1, "length": 3, "d_model": 64, "seed": 83},
         ),
         draws={**SIZES, "part": PARTS, "dropout": ["none", "all", "half"]},
         examples=60,
@@ -144,6 +149,9 @@ CHECKS = (
             {"norm_first": 1, "part": "itself", "seed": 18},
             {"norm_first": 1, "part": "moody", "seed": 19},
             {"norm_first": 1, "part": "moody", "train": 1, "seed": 20},
+            {"norm_first": 1, "batch": 9, "length": 3, "seed": 85},
+            {"norm_first": 1, "batch": 1, "length": 40, "seed": 86},
+            {"norm_first": 1, "batch": 1, "length": 3, "d_model": 64, "seed": 87},
         ),
         draws={**SIZES, "norm_first": [1], "part": PARTS, "dropout": ["none", "all", "half"]},
         examples=60,
@@ -178,15 +186,33 @@ CHECKS = (
                 ("steering", 4, 1),
                 ("steering function", 3, 0),
                 ("steering function", 3, 1),
+                ("telling", 0, 0),
+                ("telling", 1, 1),
+                ("telling", 2, 0),
+                ("telling", 3, 1),
+                ("telling", 4, 0),
             )
         ),
         draws={
             **SIZES,
             "norm_first": [0, 1],
-            "part": ["steering", "gating", "steering function"],
+            "part": ["steering", "gating", "steering function", "telling"],
             "extras": (0, 4),
         },
         examples=40,
+    ),
+    Check(
+        "sublayer_is_called_once",
+        "the very sublayer that was handed in is called, once in each forward",
+        NAME,
+        "values",
+        bank=(
+            {"part": "counting", "seed": 32},
+            {"part": "counting", "norm_first": 1, "seed": 33},
+            {"part": "counting", "after_others": 1, "seed": 34},
+            {"part": "counting", "norm_first": 1, "after_others": 1, "seed": 35},
+        ),
+        after=("post_norm_matches", "pre_norm_matches"),
     ),
     Check(
         "defaults_hold",
@@ -235,19 +261,20 @@ CHECKS = (
     ),
     Check(
         "dropout_keeps_the_size",
-        "dropout drops the share it is given, and scales up what it leaves",
+        "dropout drops the share it is given, each value by itself, and scales up the rest",
         NAME,
-        "values",
-        bank=(
+        "drops",
+        bank=tuple(
             {
                 "part": "lifting",
+                "norm_first": first,
                 "train": 1,
-                "dropout": "most",
-                "batch": 1,
-                "length": 1,
-                "d_model": 8192,
-                "seed": 49,
-            },
+                "dropout": "quarter",
+                "batch": 4,
+                "length": 64,
+                "d_model": 32,
+            }
+            for first in (0, 1)
         ),
         after=("dropout_sits_before_the_add",),
     ),
@@ -298,6 +325,28 @@ CHECKS = (
             {"dropout": "half", "seed": 61},
             {"dropout": "half", "norm_first": 1, "seed": 62},
         ),
+    ),
+    Check(
+        "earlier_calls_leave_no_trace",
+        "what an earlier call was given makes no difference",
+        NAME,
+        "values",
+        bank=(
+            {"part": "steering", "after_others": 1, "seed": 71},
+            {"part": "steering", "norm_first": 1, "extras": 4, "after_others": 1, "seed": 72},
+        ),
+        after=("arguments_are_handed_on",),
+    ),
+    Check(
+        "takes_any_layout",
+        "tensors that are transposed views give the same",
+        NAME,
+        "values",
+        bank=(
+            {"transposed": 1, "length": 12, "seed": 73},
+            {"transposed": 1, "norm_first": 1, "part": "steering", "seed": 74},
+        ),
+        after=("arguments_are_handed_on",),
     ),
     Check(
         "works_in_float32",
@@ -586,10 +635,45 @@ BUGS = (
         "sublayer-arguments-dropped",
         variants=[
             [(CALL, f"inner = self.sublayer({arguments})")]
-            for arguments in ("inner", "inner, *args", "inner, **kwargs", "inner, args, kwargs")
+            for arguments in (
+                "inner",
+                "inner, *args",
+                "inner, **kwargs",
+                "inner, args, kwargs",
+                "inner, *args, **{k: v for k, v in kwargs.items() if v is not None}",
+                "inner, *(a for a in args if a is not None), **kwargs",
+                "inner, *(a for a in args if isinstance(a, Tensor)), **kwargs",
+            )
         ],
         says="what forward is given beside x does not reach the sublayer as it came in",
         ask="If the sublayer is an attention with a mask, how does the mask get to it?",
+    ),
+    bug(
+        "sublayer-called-twice",
+        variants=[
+            [(CALL, f"self.sublayer(x, *args, **kwargs)\n{CALL}")],
+            [(CALL, f"self.sublayer(inner, *args, **kwargs)\n{CALL}")],
+            [(CALL, f"{CALL}\n{CALL}")],
+            [(ADD, "total = x + inner + self.sublayer(x, *args, **kwargs)")],
+            [(ADD, "inner = inner + self.sublayer(x, *args, **kwargs)\ntotal = x + inner")],
+            [
+                (
+                    CALL,
+                    "inner = (self.sublayer(self.norm(x), *args, **kwargs), "
+                    "self.sublayer(x, *args, **kwargs))[0 if self.norm_first else 1]",
+                )
+            ],
+        ],
+        says="the sublayer runs more than once in a forward",
+        ask="If the sublayer counted its calls, how many would it count in one forward?",
+    ),
+    bug(
+        "sublayer-copied",
+        (KEEP, "from copy import deepcopy\nself.sublayer = deepcopy(sublayer)"),
+        says="the block calls a copy of the sublayer, so the one that was handed in is neither "
+        "called nor trained",
+        ask="After a training step, which weights have changed: those of the sublayer that the "
+        "caller holds?",
     ),
     bug(
         "sublayer-not-registered",
@@ -662,26 +746,9 @@ BUGS = (
         "not be",
         ask="How does your dropout know whether the module is in train or in eval mode?",
     ),
-    bug(
-        "dropout-share-exchanged",
-        (DROPOUT, "self.dropout = nn.Dropout(1 - dropout)"),
-        says="dropout is used as the share that is kept, not the share that is dropped",
-        ask="With dropout=0 in train mode, what does your block drop?",
-    ),
-    bug(
-        "dropout-not-scaled",
-        variants=[
-            [
-                (
-                    DROP,
-                    "kept = nn.functional.dropout(inner, self.dropout.p, self.training)\n"
-                    "inner = kept * (1 - self.dropout.p) if self.training else kept",
-                )
-            ],
-        ],
-        says="what dropout leaves is not scaled up, so the sublayer's answer shrinks in train mode",
-        ask="Over many calls in train mode, what should the mean of the dropped-out answer be?",
-    ),
+    *dropout_share_mistakes(),
+    *unscaled_mistakes([DROP]),
+    *dropping_mistakes([DROP]),
     # --- modules
     bug(
         "super-init-missing",

@@ -1,0 +1,89 @@
+"""Mistakes in how dropout drops, as patches of the lines that call it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from grader.mistakes.lines import Edits
+from grader.model import Bug
+from grader.patching import bug, each_and_all
+
+MADE = "self.dropout = nn.Dropout(dropout)"
+
+
+def _instead(lines: Sequence[str], form: str) -> list[Edits]:
+    """Return the edits that write `form` for each `self.dropout(value)`, in all lines and in each.
+
+    `{value}` in it stands for what is dropped.
+    """
+
+    def edited(line: str) -> tuple[str, str]:
+        return line, re.sub(
+            r"self\.dropout\((\w+)\)", lambda call: form.format(value=call[1]), line
+        )
+
+    return each_and_all(*(edited(line) for line in lines))
+
+
+def dropout_share_mistakes() -> tuple[Bug, ...]:
+    """Return the mistakes after which another share is dropped than the one that was given."""
+    return (
+        bug(
+            "dropout-share-exchanged",
+            (MADE, "self.dropout = nn.Dropout(1 - dropout)"),
+            says="dropout is used as the share that is kept, not the share that is dropped",
+            ask="With dropout=0 in train mode, what does your block drop?",
+        ),
+        bug(
+            "dropout-hard-coded",
+            variants=[[(MADE, f"self.dropout = nn.Dropout({rate})")] for rate in (0.1, 0.2, 0.5)],
+            says="the share that is dropped is written into the code, whatever dropout says",
+            ask="Where in your constructor does its argument dropout have any effect?",
+        ),
+    )
+
+
+def dropping_mistakes(lines: Sequence[str]) -> tuple[Bug, ...]:
+    """Return the mistakes in dropping itself; `lines` are those that call `self.dropout`."""
+    token, *others = (
+        "{value} * self.dropout(torch.ones_like({value}[...]))".replace("...", part)
+        for part in ("..., :1", ":1, :1", ":1", ":, :1")
+    )
+    return (
+        bug(
+            "dropout-twice",
+            variants=_instead(lines, "self.dropout(self.dropout({value}))"),
+            says="a sublayer's output goes through dropout twice, so more of it is dropped than "
+            "was asked for",
+            ask="With a dropout of 0.5, which share of a sublayer's output should be left, and "
+            "which is left of yours?",
+        ),
+        bug(
+            "dropout-mask-shared",
+            variants=[
+                *_instead(lines, token),
+                *(_instead(lines, form)[0] for form in others),
+            ],
+            says="one draw decides for many values at once (a whole token, or one feature of all "
+            "tokens), where each value should be dropped or kept by itself",
+            ask="How many random draws does dropout need for an output of shape (B, L, D)?",
+        ),
+    )
+
+
+def unscaled_mistakes(lines: Sequence[str]) -> tuple[Bug, ...]:
+    """Return the mistake of not scaling up what dropout leaves."""
+    return (
+        bug(
+            "dropout-not-scaled",
+            variants=_instead(
+                lines,
+                "(nn.functional.dropout({value}, self.dropout.p, self.training) "
+                "* (1 - self.dropout.p if self.training else 1))",
+            ),
+            says="what dropout leaves is not scaled up, so the sublayer's answer shrinks in train "
+            "mode",
+            ask="Over many calls in train mode, what should the mean of the dropped-out answer be?",
+        ),
+    )
