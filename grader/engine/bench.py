@@ -219,6 +219,11 @@ class Bench:
         """
         self._ahead = deque(cases)
 
+    def restart(self) -> None:
+        """Have the answer run as if its file had just been loaded."""
+        self._under_way.clear()
+        self.answer.restart()
+
     def run(self, case: Case, *, hurry: bool = False) -> Outcome:
         """Run a case as it is, apart from all others."""
         self._finish()

@@ -28,6 +28,8 @@ from grader.model import Bug, Case, Edit, Kata, NamedBug, Outcome
 MOST_BUGS = 3
 # Sets of bugs are judged on about this many probes where the answer is wrong first,
 SAMPLE = 8
+# on this many where it is right before they are tried at all,
+INNOCENT = 8
 # and this many of the best are grown further.
 WIDTH = 8
 # How many runs of mutants each stage may ask for: single bugs, the search for
@@ -149,11 +151,14 @@ class Diagnosis:
     def grown(self) -> list[Suspect]:
         """Return the smallest sets of two or three bugs that explain the evidence."""
         budget = self.mutants.calls + SINGLE_CALLS
+        innocent = _spread(self.agreeing, INNOCENT)
         likely = [
             s
             for s in self.singles
             if self.mutants.calls < budget
             and self.has_the_layers(s)
+            # One that shows where the answer is right has no part in what is wrong with it.
+            and not any(self.visible(s, i) for i in innocent)
             and any(self.visible(s, i) for i in self.differing)
         ]
         sample = self.telling(likely, self.sample())
@@ -162,7 +167,7 @@ class Diagnosis:
             budget = self.mutants.calls + (calls if front else ALL_PAIRS_CALLS)
             found: list[Scored] = []
             # Where no bug is seen alone on any probe, there is nothing to grow from.
-            parents = front or [(None, frozenset[int]())]
+            parents = front or ([(None, frozenset[int]())] if calls == PAIR_CALLS else [])
             for parent, known in parents:
                 children = (
                     self.pairs_that_hit(likely, sample, budget)
@@ -175,7 +180,8 @@ class Diagnosis:
                     return exact
             front, sample = self.best(found, sample)
         budget = self.mutants.calls + ALL_PAIRS_CALLS
-        return [suspect for suspect in self.pairs(likely, budget) if self.explains(suspect)]
+        pairs = self.pairs(likely, budget, sample)
+        return [suspect for suspect in pairs if self.explains(suspect)]
 
     def has_the_layers(self, suspect: Suspect) -> bool:
         """Tell whether a suspect has every layer of the answer; no other bug brings one back."""
@@ -192,9 +198,7 @@ class Diagnosis:
             kinds.setdefault(kind, index)
         chosen = list(kinds.values())
         rest = [i for i in self.differing if i not in set(chosen)]
-        step = max(1.0, len(rest) / max(1, SAMPLE - len(chosen)))
-        chosen += [rest[int(k * step)] for k in range(len(rest)) if int(k * step) < len(rest)]
-        return list(dict.fromkeys(chosen))[:SAMPLE]
+        return [*chosen, *_spread(rest, SAMPLE - len(chosen))][:SAMPLE]
 
     def telling(self, likely: Sequence[Suspect], sample: list[int]) -> list[int]:
         """Return the sample with a few probes more: those on which one bug is seen alone."""
@@ -259,14 +263,19 @@ class Diagnosis:
     def pairs_that_hit(
         self, likely: Sequence[Suspect], sample: Sequence[int], budget: int
     ) -> list[Scored]:
-        scored = [(pair, self.hits(pair, sample)) for pair in self.pairs(likely, budget)]
+        pairs = self.pairs(likely, budget, sample)
+        scored = [(pair, self.hits(pair, sample)) for pair in pairs]
         return [(pair, hits) for pair, hits in scored if hits]
 
-    def pairs(self, likely: Sequence[Suspect], budget: int) -> Iterator[Suspect]:
-        for first, second in combinations(likely, 2):
+    def pairs(
+        self, likely: Sequence[Suspect], budget: int, sample: Sequence[int]
+    ) -> Iterator[Suspect]:
+        """Yield the sets of two of which, on each probe of the sample, at least one shows."""
+        shows = [frozenset(i for i in sample if self.visible(s, i)) for s in likely]
+        for (first, left), (second, right) in combinations(zip(likely, shows, strict=True), 2):
             if self.mutants.calls > budget:
                 return
-            if first.bugs != second.bugs:
+            if first.bugs != second.bugs and len(left | right) == len(sample):
                 yield first.with_(second)
 
     # --- what is said --------------------------------------------------------
@@ -432,6 +441,13 @@ def _variants(kata: Kata) -> Iterator[tuple[Bug, tuple[Edit, ...]]]:
     for bug in kata.bugs:
         for edits in bug.variants:
             yield bug, edits
+
+
+def _spread(items: Sequence[int], count: int) -> list[int]:
+    """Return `count` of the items, from beginning to end; all where there are fewer."""
+    if len(items) <= count:
+        return list(items)
+    return [items[k * len(items) // count] for k in range(max(0, count))]
 
 
 def _size(case: Case) -> int:

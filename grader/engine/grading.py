@@ -161,7 +161,7 @@ class Grading:
             return
         case = self.failing[0]
         before = self.bench.got(case)
-        self.answer.restart()
+        self.bench.restart()
         after = self.bench.run(self.bench.prepared(case))
         if not same_behaviour(case, before, after):
             self.notes.insert(0, "on a fresh start the same call does something else: " + CHANGING)
