@@ -343,6 +343,16 @@ BUGS = (
         "of a slice without changing its softmax?",
     ),
     bug(
+        "softmax-index-subtracted",
+        (
+            "largest = x.amax(dim=dim, keepdim=True)",
+            "largest = x.max(dim=dim, keepdim=True).indices",
+        ),
+        says="what is subtracted is where the largest score stands, not how large it is: max "
+        "along a dim returns both",
+        ask="What are the two things that x.max(dim) returns, and which of them did you take?",
+    ),
+    bug(
         "softmax-clamped",
         variants=[
             [(SHIFTED, f"shifted = x.clamp({clamp})")]
