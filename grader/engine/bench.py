@@ -140,7 +140,8 @@ class Reference:
 def solution_namespace(source: str, edits: Sequence[Edit] = ()) -> Namespace:
     """Compile a solution, with edits applied if there are any."""
     text = patch(source, edits) if edits else source
-    return replace(load(text.encode(), SOLUTION_FILE, module_name="solution"), kept={})
+    loaded = load(text.encode(), SOLUTION_FILE, module_name="solution")
+    return replace(loaded, kept={}, settled=not edits)
 
 
 def _size(case: Case) -> int:

@@ -211,10 +211,9 @@ class _Call:
         case = self.case
         shapes = {name: tuple(value.shape) for name, value in case.weights.items()}
         heads = int((case.init or {}).get("num_heads", 1))
-        # In code of our own names are clear; only where layers lack do sizes mislead.
-        own = self.namespace.kept is not None
-        found = alignments(module, case.roles, shapes, heads, ignore, None if own else self.twin())
-        if own and found[0].missing:
+        twin = None if self.namespace.settled else self.twin()
+        found = alignments(module, case.roles, shapes, heads, ignore, twin)
+        if found[0].missing and self.namespace.settled:
             found = alignments(module, case.roles, shapes, heads, ignore, self.twin())
         alignment = found[min(case.assignment, len(found) - 1)]
         self.notes.extend(alignment.notes)

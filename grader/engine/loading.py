@@ -26,6 +26,8 @@ class Namespace:
 
     `kept` is for code of our own: modules that calls may use again, by what
     they were built with. A learner's module is built anew for each call.
+    `settled` says that its constructors are a solution's, whose layers need no
+    looking for.
     """
 
     names: Mapping[str, Any]
@@ -33,6 +35,7 @@ class Namespace:
     source: str
     kept: dict[object, Any] | None = None
     twins: dict[object, Any] = field(default_factory=dict[object, Any])
+    settled: bool = False
 
 
 def load(source: bytes, filename: str, module_name: str = MODULE_NAME) -> Namespace:

@@ -67,7 +67,7 @@ class Store:
                 made = solution_namespace(self.source, tuple(edits))
                 if all(self.line(edit) in self.calls_only for edit in edits):
                     # The constructors are the solution's: so may be the instances.
-                    made = replace(made, kept=self.kept)
+                    made = replace(made, kept=self.kept, settled=True)
             except (PatchError, NotLoadable):
                 made = None
             self.namespaces[edits] = made

@@ -6,6 +6,7 @@ values, only with a mask, only in gradients, only in place.
 
 from __future__ import annotations
 
+import importlib
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 import torch
 
 from grader.engine.bench import Bench, LocalAnswer, Reference
+from grader.engine.exploring import smallest_failure
 from grader.engine.grading import grade
 from grader.engine.mutants import Store
 from grader.errors import AnswerEnded
@@ -365,3 +367,24 @@ def test_a_failure_that_a_fresh_start_does_not_repeat_is_called_so() -> None:
     verdict = graded("N = []\n" + counting)
     assert verdict.status == "failed"
     assert "on a fresh start the same call does something else" in verdict.notes[0]
+
+
+def test_what_else_is_loaded_does_not_steer_the_examples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = next(check for check in KATA.checks if check.name == "values_match")
+
+    def drawn() -> list[Recipe]:
+        tried: list[Recipe] = []
+
+        def judge(recipe: Recipe) -> None:
+            tried.append(recipe)
+
+        smallest_failure(check, judge, 200, 0)
+        return tried
+
+    before = drawn()
+    (tmp_path / "decoy_of_constants.py").write_text("A = [77, 78, 79, 81, 82, 83, 84, 85, 86]\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("decoy_of_constants")
+    assert drawn() == before

@@ -241,18 +241,24 @@ def sources() -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def batch(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> dict[str, Any]:
     """All files, graded in one command in a copy of the project."""
-    folder = tmp_path_factory.mktemp("hostile")
-    root, answers, temporary = (folder / name for name in ("project", "answers", "temporary"))
-    answers.mkdir()
+    return graded(tmp_path_factory.mktemp("hostile"), repository, sources())
+
+
+def graded(
+    folder: Path, repository: Path, answers: dict[str, bytes], **environment: str
+) -> dict[str, Any]:
+    """Grade files in one command; return the verdicts, and what is otherwise than before."""
+    root, temporary = folder / "project", folder / "temporary"
+    (folder / "answers").mkdir()
     temporary.mkdir()
     for name in ("grader", "katas", "solutions"):
         ignore = shutil.ignore_patterns("__pycache__")
         shutil.copytree(repository / name, root / name, ignore=ignore)
-    files = {name: answers / f"{name}.py" for name in sources()}
-    for name, source in sources().items():
+    files = {name: folder / "answers" / f"{name}.py" for name in answers}
+    for name, source in answers.items():
         files[name].write_bytes(source)
     words = [f"--file={path}" for path in files.values()]
-    before, mark = contents(root), f"GRADER_TEST={folder.name}"
+    before = contents(root)
     began = time.monotonic()
     done = subprocess.run(
         [
@@ -268,26 +274,26 @@ def batch(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> dict[st
             *words,
         ],
         cwd=root,
-        env=os.environ
-        | {
+        env={
+            **os.environ,
             "PYTHONPATH": str(root),
             "PYTHONDONTWRITEBYTECODE": "1",
             "TMPDIR": str(temporary),
             "GRADER_TEST": folder.name,
+            **environment,
         },
         capture_output=True,
         encoding="utf-8",
         timeout=500,
         check=False,
     )
-    records = json.loads(done.stdout)
     return {
-        "records": dict(zip(files, records, strict=True)),
+        "records": dict(zip(files, json.loads(done.stdout), strict=True)),
         "code": done.returncode,
         "stderr": done.stderr,
         "seconds": time.monotonic() - began,
         "left": [path.name for path in temporary.iterdir()],
-        "processes": processes_with(mark.encode()),
+        "processes": processes_with(f"GRADER_TEST={folder.name}".encode()),
         "changed": contents(root) != before,
     }
 
@@ -368,3 +374,18 @@ def test_hangs_and_deaths_carry_the_line_and_the_smallest_case(batch: dict[str, 
         assert first["line"] == line, name
         assert first["counterexample"]["called"] == "softmax(x, dim=-1)   with x (1,)", name
     assert batch["records"]["endless_top"]["checks"][0]["line"] == 4
+
+
+def test_workers_that_are_spawned_give_the_same_verdicts(
+    batch: dict[str, Any], tmp_path: Path, repository: Path
+) -> None:
+    """Where a fork is missing or unsafe, the same happens, only slower."""
+    names = ("fine", "hangs_when_large", "segfaults_when_large", "changes_its_input", "exits_top")
+    chosen = {name: sources()[name] for name in names}
+    found = graded(tmp_path, repository, chosen, GRADER_START="spawn")
+    assert (found["stderr"], found["left"], found["processes"]) == ("", [], [])
+    for name in names:
+        ours, theirs = (dict(each["records"][name]) for each in (found, batch))
+        for record in (ours, theirs):
+            del record["seconds"]
+        assert ours == theirs
