@@ -8,6 +8,7 @@ what the grader said.
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 
 from grader import catalog
 from grader.engine.grading import grade
+from grader.engine.mutants import Store
 from grader.model import Verdict
 
 CORPUS = Path(__file__).parent / "submissions"
@@ -33,6 +35,13 @@ def submissions() -> list[Any]:
     ]
 
 
+@cache
+def store(stem: str) -> Store:
+    """Return what is known of a kata's solution; kept, as between the gradings of one command."""
+    (solution,) = (each.solution_path for each in catalog.katas() if each.stem == stem)
+    return Store(catalog.load_spec(stem), solution.read_text(encoding="utf-8"))
+
+
 def named(verdict: Verdict) -> list[set[str]]:
     """Return, for each bug stated as a fact, the ids it is known by."""
     return [{bug.id, *bug.same_as} for bug in verdict.bugs if bug.confidence == "exact"]
@@ -40,8 +49,8 @@ def named(verdict: Verdict) -> list[set[str]]:
 
 @pytest.mark.parametrize(("stem", "name", "truth"), submissions())
 def test_golden_verdict(stem: str, name: str, truth: dict[str, Any]) -> None:
-    kata = catalog.load_spec(stem)
-    verdict = grade(kata, (CORPUS / stem / name).read_bytes(), name)
+    kata, kept = catalog.load_spec(stem), store(stem)
+    verdict = grade(kata, (CORPUS / stem / name).read_bytes(), name, store=kept)
     reasons = [(c.name, c.message) for c in verdict.checks if c.status == "failed"]
     assert verdict.status == truth["status"], reasons
     for text in truth.get("notes", ()):
