@@ -36,6 +36,7 @@ EXIT_CODES = {
     "grader_error": 70,
 }
 INTERRUPTED = 130
+PACKAGES = ("torch", "hypothesis", "rich", "watchfiles", "prompt_toolkit")
 # What a program that is ended by a closed pipe would return: nobody was left to tell.
 PIPE_CLOSED = 141
 SEVEREST_FIRST = (70, INTERRUPTED, 4, 1, 3, 0)
@@ -60,7 +61,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:  # --help and --version
         code = stop.code if isinstance(stop.code, int) else 2
     except Exception as error:  # noqa: BLE001 - a fault of ours is told as one, never as a traceback
-        if _is_full(error):
+        if isinstance(error, ModuleNotFoundError) and _top(error) in PACKAGES:
+            _complain(
+                f"{_top(error)} is not installed for {sys.executable}: activate the environment "
+                "that has it, or run python -m pip install -e ."
+            )
+        elif _is_full(error):
             _abandon_stdout()
             _complain(f"the result cannot be written: {os.strerror(getattr(error, 'errno', 0))}")
         else:
@@ -276,6 +282,10 @@ def _let_every_text_out() -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+
+def _top(error: ModuleNotFoundError) -> str:
+    return (error.name or "").partition(".")[0]
 
 
 def _is_full(error: Exception) -> bool:

@@ -593,3 +593,24 @@ def test_many_files_for_one_kata_keep_their_order(
         ["answer3.py", "PASS"],
     ]
     assert "3 of 4 passed" in done.stdout
+
+
+def test_a_missing_package_is_told_with_the_mend(run_python: Run, repository: Path) -> None:
+    script = (
+        "import sys; sys.modules['rich'] = None\n"
+        "from grader.cli import main\nsys.exit(main(['list']))"
+    )
+    done = run_python(repository, "-c", script)
+    assert done.returncode == 70
+    assert "rich is not installed for" in done.stderr
+    assert "python -m pip install -e ." in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_blank_stub_is_not_started_either(run_python: Run, copy: Path) -> None:
+    words = ("-m", "grader", "dev", "stubs", "kata3", "--level", "blank", "--force")
+    assert run_python(copy, *words).returncode == 0
+    done = run_python(copy, "-m", "grader", "list", "--json")
+    states = {row["name"]: row["state"] for row in json.loads(done.stdout)}
+    assert states["kata3"] == "not started"
+    assert run_python(copy, "-m", "grader", "kata3").returncode == 3

@@ -17,6 +17,7 @@ _isclose = torch.isclose
 # Agreement to about this much, where 1e-9 is due, is float32 arithmetic
 # inside a float64 call. The smallest bugs measured lie above it.
 DRIFT = 1e-5
+INEXACT = "right to about 1e-5 only"
 # Where allowed variants of the solution differ by more than this, the case
 # says nothing about the answer.
 TOO_WIDE = 1e-2
@@ -113,7 +114,7 @@ def _compare_one(
     drift = torch.where(allowed > 0, DRIFT, 0.0) if isinstance(allowed, Tensor) else DRIFT
     if case.dtype == "float64" and not _differing(want, have, drift, 3 * spread, mask).any():
         return (
-            "right to about 1e-5 only, though the input is float64: it drops to float32 "
+            f"{INEXACT}, though the input is float64: it drops to float32 "
             "somewhere, or adds a small constant"
         )
     return _difference(want, have, wrong, which)

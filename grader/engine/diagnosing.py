@@ -116,6 +116,14 @@ class Diagnosis:
 
     # --- one suspect ---------------------------------------------------------
 
+    def within(self, calls: int) -> int:
+        """Return how many runs there will have been once `calls` more were asked for.
+
+        Where layers are missing a run takes several times as long.
+        """
+        slow = bool(self.differing and self.evidence[self.differing[0]].got.missing)
+        return self.mutants.calls + (calls // 6 if slow else calls)
+
     def agrees(self, suspect: Suspect, index: int) -> bool:
         """Tell whether a suspect does on a probe what the answer does."""
         outcome = self.mutants.outcome(suspect.parts, index)
@@ -150,7 +158,7 @@ class Diagnosis:
 
     def grown(self) -> list[Suspect]:
         """Return the smallest sets of two or three bugs that explain the evidence."""
-        budget = self.mutants.calls + SINGLE_CALLS
+        budget = self.within(SINGLE_CALLS)
         innocent = _spread(self.agreeing, INNOCENT)
         likely = [
             s
@@ -165,7 +173,7 @@ class Diagnosis:
         sample = self.telling(likely, self.sample())
         front, sample = self.best([(s, self.hits(s, sample)) for s in likely], sample)
         for calls in (PAIR_CALLS, TRIPLE_CALLS):
-            budget = self.mutants.calls + (calls if front else ALL_PAIRS_CALLS)
+            budget = self.within(calls if front else ALL_PAIRS_CALLS)
             found: list[Scored] = []
             # Where no bug is seen alone on any probe, there is nothing to grow from.
             parents = front or ([(None, frozenset[int]())] if calls == PAIR_CALLS else [])
@@ -180,7 +188,7 @@ class Diagnosis:
                 if exact:
                     return exact
             front, sample = self.best(found, sample)
-        budget = self.mutants.calls + ALL_PAIRS_CALLS
+        budget = self.within(ALL_PAIRS_CALLS)
         pairs = self.pairs(likely, budget, sample)
         return [suspect for suspect in pairs if self.explains(suspect)]
 
@@ -203,7 +211,7 @@ class Diagnosis:
 
     def telling(self, likely: Sequence[Suspect], sample: list[int]) -> list[int]:
         """Return the sample with a few probes more: those on which one bug is seen alone."""
-        budget = self.mutants.calls + SCAN_CALLS
+        budget = self.within(SCAN_CALLS)
         most = len(sample) + SAMPLE // 2
         # On the smallest probes (one token, one head, one key) the fewest bugs show.
         kinds: dict[object, int] = {}
@@ -343,7 +351,7 @@ class Diagnosis:
     def partial(self) -> tuple[NamedBug, ...]:
         """Return the one bug that matches the answer most often where it is visible."""
         best: tuple[float, Suspect, int, int] | None = None
-        budget = self.mutants.calls + SINGLE_CALLS
+        budget = self.within(SINGLE_CALLS)
         for suspect in self.singles:
             if self.mutants.calls > budget:
                 break

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from grader import catalog
 from grader.engine.bench import Answer, Bench, LocalAnswer
 from grader.engine.checking import OBSERVE, judge, unwritten
-from grader.engine.comparing import compare_returned, same_behaviour
+from grader.engine.comparing import INEXACT, compare_returned, same_behaviour
 from grader.engine.contract import Problem
 from grader.engine.diagnosing import Diagnosis, bank, gather
 from grader.engine.ending import smallest_ending
@@ -168,6 +168,9 @@ class Grading:
 
     def verdict(self, started: float, bugs: Sequence[NamedBug]) -> Verdict:
         failed = any(r.status == "failed" for r in self.results)
+        if failed:
+            # Beside a value that is wrong, one that is only inexact has the same cause.
+            self.notes = [note for note in self.notes if not note.startswith(INEXACT)]
         return verdict(
             self.kata,
             ("memory" if self.starved else "failed") if failed else "passed",

@@ -72,7 +72,8 @@ def _change(case: Case, varied: Case) -> str:
         if isinstance(value, Tensor) and isinstance(other, Tensor) and value.shape == other.shape:
             where = (value != other).reshape(*value.shape[:2], -1).any(-1).nonzero().tolist()
             if where:
-                more = f" and {len(where) - 1} more tokens" if len(where) > 1 else ""
+                left = len(where) - 1
+                more = f" and {left} more token{'s' if left > 1 else ''}" if left else ""
                 return f"{name}{where[0]}{more} changed"
     return ""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 from typing import BinaryIO
 
 CAP = 64 * 1024
 EXCERPT = 60
+MARK = re.compile(rb"\0[0-9a-f]{16}\0")
 
 
 def end_of_prints(job_id: str) -> bytes:
@@ -50,6 +52,8 @@ class Prints:
             kept = bytes(self._kept)
             if self._mark:
                 kept = kept.partition(self._mark)[0]
+            # What stands before another mark was printed for a job that was dropped.
+            kept = MARK.split(kept)[-1]
         return kept.decode("utf-8", "replace")
 
     def note(self) -> str:
@@ -62,7 +66,8 @@ class Prints:
             first = first[:EXCERPT] + "…"
         with self._lock:
             # Past the cap only the line ends were counted.
-            count = max(self._lines, len(text.splitlines()))
+            capped = len(self._kept) >= CAP
+        count = max(self._lines if capped else 0, len(text.splitlines()))
         lines = "1 line" if count == 1 else f"{count} lines, first"
         return f"the answer printed {lines}: {first}"
 

@@ -14,7 +14,7 @@ from typing import Literal
 from grader.catalog import Entry
 from grader.isolation.endings import not_loadable, not_started
 from grader.model import Verdict
-from grader.stubs import generate, is_untouched
+from grader.stubs import LEVELS, Level, generate, is_untouched
 
 LARGEST = 1 << 20
 
@@ -40,7 +40,7 @@ def read(entry: Entry, path: Path, shown: str) -> bytes | Verdict:
         size = max(about.st_size, len(source)) / 1e6
         message = f"{shown} has {size:.1f} MB; no answer is longer than 1 MB"
         return not_loadable(entry, shown, message)
-    if is_untouched(stub(entry), source):
+    if _untouched(entry, source):
         return not_started(entry, shown)
     return source
 
@@ -53,12 +53,16 @@ def state(entry: Entry) -> State:
         return "missing"
     except OSError:  # something is there, and grading it will say what
         return "started"
-    return "not started" if is_untouched(stub(entry), source) else "started"
+    return "not started" if _untouched(entry, source) else "started"
 
 
-def stub(entry: Entry) -> str:
+def stub(entry: Entry, level: Level = "guided") -> str:
     """Return the file as it is handed out."""
-    return generate(entry.solution_path.read_text(encoding="utf-8"))
+    return generate(entry.solution_path.read_text(encoding="utf-8"), level)
+
+
+def _untouched(entry: Entry, source: bytes) -> bool:
+    return any(is_untouched(stub(entry, level), source) for level in LEVELS)
 
 
 def _similar(path: Path) -> str:

@@ -152,7 +152,8 @@ def shorten(text: str, columns: int, lines: int) -> str:
             used += heights[len(kept)]
             kept.append(rows[len(kept)])
         if kept:
-            return "\n".join([*kept, f"… {len(rows) - len(kept)} more lines"])
+            left = len(rows) - len(kept)
+            return "\n".join([*kept, f"… {left} more line{'s' if left > 1 else ''}"])
     # Wrapping at spaces wastes a little of each line.
     room = max(8, columns * lines - 4 * lines)
     whole = " ".join(row.strip() for row in rows)

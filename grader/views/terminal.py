@@ -149,7 +149,8 @@ def _failure(
     if not verdict.bugs and verdict.status == "failed" and shown:
         cause = "not a bug I know"
     if cause:
-        rows.append(("cause", _field(screen, cause, 4)))
+        # The one thing that must not be folded away: two bugs need this room.
+        rows.append(("cause", _field(screen, cause, 6)))
     rows += _notes(screen, verdict, most=1)
     rows += _next(screen, verdict, context, failed)
     if shown and shown.python and not python:
