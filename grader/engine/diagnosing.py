@@ -122,7 +122,7 @@ class Diagnosis:
         Where layers are missing a run takes several times as long.
         """
         slow = bool(self.differing and self.evidence[self.differing[0]].got.missing)
-        return self.mutants.calls + (calls // 6 if slow else calls)
+        return self.mutants.calls + (calls // 3 if slow else calls)
 
     def agrees(self, suspect: Suspect, index: int) -> bool:
         """Tell whether a suspect does on a probe what the answer does."""
