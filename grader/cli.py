@@ -163,7 +163,9 @@ def _settings(options: Options) -> Settings:
 
 
 def _list(options: Options) -> int:
-    rows = _rows()
+    from grader.submitting import rows_of_katas
+
+    rows = rows_of_katas()
     if options.json:
         from dataclasses import asdict
 
@@ -180,9 +182,10 @@ def _list(options: Options) -> int:
 def _overview(options: Options) -> int:
     if options.json or options.files:
         raise UsageError("--json and --file need a kata: python -m grader kata1 --json")
+    from grader.submitting import rows_of_katas
     from grader.views.listing import show_overview
 
-    rows = _rows()
+    rows = rows_of_katas()
     show_overview(_stdout(options), rows, _steps(rows))
     return 0
 
@@ -204,19 +207,6 @@ def _edited(file: str) -> float:
     with contextlib.suppress(OSError):
         return Path(file).stat().st_mtime
     return 0.0
-
-
-def _rows() -> list[Row]:
-    from grader.isolation.reading import state
-    from grader.submitting import written
-    from grader.views.listing import Row
-
-    rows: list[Row] = []
-    for entry in katas():
-        spec = entry.load_spec()
-        file = written(entry.stub_path)
-        rows.append(Row(entry.number, entry.name, spec.title, state(entry), spec.minutes, file))
-    return rows
 
 
 def _develop(argv: list[str]) -> int:

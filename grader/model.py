@@ -269,6 +269,15 @@ Status = Literal[
 ]
 
 
+# Of an answer that did not live to be compared: the check that says so, and its title.
+ENDINGS: Mapping[Status, tuple[str, str]] = {
+    "not_loadable": ("file_loads", "the file loads"),
+    "timeout": ("answers_in_time", "it answers in time"),
+    "memory": ("fits_in_memory", "it fits into memory"),
+    "crashed": ("runs_to_the_end", "it runs to the end"),
+}
+
+
 @dataclass(frozen=True)
 class Counterexample:
     """The smallest case found that fails: as a call, and as Python to paste."""

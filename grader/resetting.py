@@ -1,17 +1,14 @@
-"""Put a kata's file back to its stub; what stood there is kept first."""
+"""Put a kata's file back to its stub, and replace files without losing anything."""
 
 from __future__ import annotations
 
 import os
-import shutil
-import time
+from datetime import datetime
 from pathlib import Path
 
-from grader.catalog import ROOT, Entry
+from grader.catalog import Entry
 from grader.errors import UsageError
 from grader.isolation.reading import stub
-
-BACKUPS = ROOT / ".grader" / "backups"
 
 
 def reset(entry: Entry) -> Path | None:
@@ -20,19 +17,9 @@ def reset(entry: Entry) -> Path | None:
     Raises UsageError, with the answer as it was, where either cannot be written.
     """
     path = entry.stub_path
-    kept: Path | None = None
     try:
-        if path.exists():
-            kept = _free_name(entry)
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, kept)
-        # Beside the file and then in its place: never half of it, whatever happens.
-        new = path.with_name(f".{path.stem}.new")
-        with new.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(stub(entry))
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
+        kept = back_up(entry.root, path) if path.exists() else None
+        replace(path, stub(entry))
     except OSError as error:
         raise UsageError(
             f"{error.filename or path} cannot be written ({error.strerror}); nothing was reset"
@@ -40,9 +27,30 @@ def reset(entry: Entry) -> Path | None:
     return kept
 
 
-def _free_name(entry: Entry) -> Path:
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    names = (
-        BACKUPS / f"{entry.stem}-{stamp}{tail}.py" for tail in ("", *map("-{}".format, range(99)))
-    )
-    return next(name for name in names if not name.exists())
+def back_up(root: Path, path: Path) -> Path:
+    """Copy a file to .grader/backups/ under its name and the time, never over another."""
+    folder = root / ".grader" / "backups"
+    folder.mkdir(parents=True, exist_ok=True)
+    content = path.read_bytes()
+    time = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
+    for attempt in range(1000):
+        suffix = f"-{attempt}" if attempt else ""
+        copy = folder / f"{path.stem}.{time}{suffix}{path.suffix}"
+        try:
+            with copy.open("xb") as file:
+                file.write(content)
+        except FileExistsError:
+            continue
+        return copy
+    raise OSError(f"no free name left in {folder}")
+
+
+def replace(path: Path, text: str) -> None:
+    """Write a file so that a reader sees either the old or the new text, never half."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    half = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        half.write_bytes(text.encode())
+        half.replace(path)
+    finally:
+        half.unlink(missing_ok=True)

@@ -17,6 +17,7 @@ from grader.isolation.reading import read, state
 from grader.model import Verdict
 
 if TYPE_CHECKING:
+    from grader.views.listing import Row
     from grader.views.screen import Screen
     from grader.views.terminal import Context
 
@@ -142,6 +143,17 @@ def context(submission: Submission) -> Context:
         submission.again,
         f"python -m grader {after.name}" if after else "",
     )
+
+
+def rows_of_katas() -> list[Row]:
+    """Return what a list of all katas shows."""
+    from grader.views.listing import Row
+
+    return [
+        Row(e.number, e.name, spec.title, state(e), spec.minutes, written(e.stub_path))
+        for e in katas()
+        for spec in [e.load_spec()]
+    ]
 
 
 def following(entry: Entry) -> Entry | None:

@@ -22,14 +22,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
-from grader.catalog import Entry, katas
+from grader.catalog import Entry
 from grader.errors import UsageError
 from grader.isolation.interrupting import noting_interrupts
 from grader.isolation.parent import Grader, Job
 from grader.isolation.reading import read, state
 from grader.model import Verdict
 from grader.resetting import reset
-from grader.submitting import Settings, Submission, following, show, submissions, written
+from grader.submitting import (
+    Settings,
+    Submission,
+    following,
+    rows_of_katas,
+    show,
+    submissions,
+    written,
+)
 
 if TYPE_CHECKING:
     from grader.views.screen import Screen
@@ -62,23 +70,25 @@ class Watcher:
         screen: Screen,
         progress: Screen,
         grader: Grader,
+        saves: Saves,
     ) -> None:
         self.asked = list(asked)
         self.settings = settings
         self.screen = screen
         self.progress = progress
         self.grader = grader
+        self.saves = saves
         self.at = _latest(self.asked)
         self.seen: dict[Path, bytes | None] = {}
         self.verdict: Verdict | None = None
         self.hints = 0
         self.asks = ""
 
-    def run(self, keyboard: Keyboard, saves: Saves, interrupted: Callable[[], bool]) -> int:
+    def run(self, keyboard: Keyboard, interrupted: Callable[[], bool]) -> int:
         """Grade and wait until somebody ends it; return the exit code."""
-        self.grade(saves)
+        self.grade()
         while not interrupted():
-            waiting = [saves.wakes]
+            waiting = [self.saves.wakes]
             descriptor = keyboard.fileno()
             waiting += [] if descriptor is None else [descriptor]
             with contextlib.suppress(InterruptedError):
@@ -88,24 +98,24 @@ class Watcher:
                     return 130
                 if key in ("q", "c-d"):
                     return 0
-                self.press(key, saves)
-            if saves.fault:
-                raise UsageError(saves.fault)
-            changed = self.changed(saves.taken())
+                self.press(key)
+            if self.saves.fault:
+                raise UsageError(self.saves.fault)
+            changed = self.changed(self.saves.taken())
             if changed is not None:
                 self.at = changed
-                self.grade(saves)
+                self.grade()
         return 130
 
     # --- grading ---------------------------------------------------------
 
-    def grade(self, saves: Saves) -> None:
+    def grade(self) -> None:
         """Grade what is at hand, again and again while it is saved meanwhile."""
         while True:
             self.screen.line()
             self.screen.line(f"{time.strftime('%H:%M:%S')}  {self.at.shown}", "bold")
             try:
-                self.verdict = self.graded(saves)
+                self.verdict = self.graded()
             except SavedAgain:
                 self.grader.cancel()
                 self.screen.line("saved again: starting over")
@@ -114,13 +124,12 @@ class Watcher:
         self.hints = 0
         show(self.screen, self.at, self.verdict, python=self.settings.python)
 
-    def graded(self, saves: Saves) -> Verdict:
+    def graded(self) -> Verdict:
         at, settings = self.at, self.settings
         file = read(at.entry, at.path, at.shown)
         self.seen[at.path] = _content(at.path) if isinstance(file, Verdict) else file
         if isinstance(file, Verdict):
             return file
-        self.saves = saves
         job = Job(at.entry, at.shown, file, settings.examples, settings.seed)
         with self.progress.bar(at.entry.name) as update:
             return self.grader.grade(job, update)
@@ -146,15 +155,15 @@ class Watcher:
 
     # --- keys ------------------------------------------------------------
 
-    def press(self, key: str, saves: Saves) -> None:
+    def press(self, key: str) -> None:
         asked, self.asks = self.asks, ""
         if asked:
             if key == "y":
-                self.reset(saves)
+                self.reset()
             else:
                 self.screen.line("nothing was reset")
         elif key == "n":
-            self.go_on(saves)
+            self.go_on()
         elif key == "h":
             self.hint()
         elif key == "l":
@@ -165,7 +174,7 @@ class Watcher:
         elif len(key) == 1 and key.isprintable():
             self.screen.line(KEYS)
 
-    def go_on(self, saves: Saves) -> None:
+    def go_on(self) -> None:
         after = following(self.at.entry)
         if after is None:
             self.screen.line("that was the last kata")
@@ -173,7 +182,7 @@ class Watcher:
         (self.at,) = submissions([after], [], self.settings)
         if all(each.path != self.at.path for each in self.asked):
             self.asked.append(self.at)
-        self.grade(saves)
+        self.grade()
 
     def hint(self) -> None:
         """Say a little more each time: the question of the bug at hand, then the kata's hints."""
@@ -186,22 +195,17 @@ class Watcher:
             self.screen.line("there are no more hints" if rungs else "there is no hint")
 
     def show_list(self) -> None:
-        from grader.views.listing import Row, show_list
+        from grader.views.listing import show_list
 
-        rows = [
-            Row(e.number, e.name, spec.title, state(e), spec.minutes, written(e.stub_path))
-            for e in katas()
-            for spec in [e.load_spec()]
-        ]
-        show_list(self.screen, rows)
+        show_list(self.screen, rows_of_katas())
 
-    def reset(self, saves: Saves) -> None:
+    def reset(self) -> None:
         if self.at.path != self.at.entry.stub_path:
             self.screen.line("only a file in katas/ can be put back to its stub")
             return
         kept = reset(self.at.entry)
         self.screen.line(f"your answer is kept in {written(kept)}" if kept else "")
-        self.grade(saves)
+        self.grade()
 
 
 class Saves:
@@ -218,7 +222,6 @@ class Saves:
         self.wakes, self._bell = os.pipe()
         os.set_blocking(self.wakes, False)
         self.fault = ""
-        self._ready = threading.Event()
         self._thread = threading.Thread(target=self._listen, daemon=True)
 
     def __enter__(self) -> Saves:
@@ -338,14 +341,14 @@ def watch(entries: Sequence[Entry], files: Sequence[str], settings: Settings, *,
 
         grader = stack.enter_context(Grader(settings.timeout, stop))
         grader.warm()
-        watcher = Watcher(asked, settings, out, err, grader)
         saves = stack.enter_context(Saves(folders, poll=poll))
+        watcher = Watcher(asked, settings, out, err, grader, saves)
         keyboard = stack.enter_context(_keyboard())
         out.line(f"watching {', '.join(sorted(map(written, folders)))}; a save is graded at once")
         if keyboard.fileno() is not None:
             out.line(KEYS)
         try:
-            return watcher.run(keyboard, saves, interrupted)
+            return watcher.run(keyboard, interrupted)
         except KeyboardInterrupt:
             return 130
 

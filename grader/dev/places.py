@@ -1,10 +1,8 @@
-"""Find the files of katas, and replace one without losing anything."""
+"""Find the files of katas, and what git holds of them."""
 
 from __future__ import annotations
 
-import os
 import subprocess
-from datetime import datetime
 from pathlib import Path
 
 from grader.catalog import STEM, Entry
@@ -37,32 +35,3 @@ def committed(root: Path, path: Path) -> tuple[bytes, ...]:
         if shown.returncode == 0:
             versions.append(shown.stdout)
     return tuple(versions)
-
-
-def back_up(root: Path, path: Path) -> Path:
-    """Copy a file to .grader/backups/ under its name and the time, never over another."""
-    folder = root / ".grader" / "backups"
-    folder.mkdir(parents=True, exist_ok=True)
-    content = path.read_bytes()
-    time = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
-    for attempt in range(1000):
-        suffix = f"-{attempt}" if attempt else ""
-        copy = folder / f"{path.stem}.{time}{suffix}{path.suffix}"
-        try:
-            with copy.open("xb") as file:
-                file.write(content)
-        except FileExistsError:
-            continue
-        return copy
-    raise OSError(f"no free name left in {folder}")
-
-
-def replace(path: Path, text: str) -> None:
-    """Write a file so that a reader sees either the old or the new text, never half."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        half.write_bytes(text.encode())
-        half.replace(path)
-    finally:
-        half.unlink(missing_ok=True)

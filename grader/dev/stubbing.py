@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Literal
 
 from grader.catalog import ROOT, Entry, find
-from grader.dev.places import back_up, committed, replace, solved
+from grader.dev.places import committed, solved
 from grader.dev.reporting import console, guarded, parser
 from grader.errors import SpecError
+from grader.resetting import back_up, replace
 from grader.stubs import LEVELS, Level, generate
 
 State = Literal["up to date", "missing", "out of date", "edited"]

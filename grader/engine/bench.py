@@ -26,6 +26,8 @@ MOST_CASES = 20_000
 # Numbers in a case that is sent before the reply to the last one was taken: both
 # have to fit into what the line between holds, or both sides wait for each other.
 LARGEST_AHEAD = 4000
+# What a case is built from: a recipe in order, what is observed, a change.
+Key = tuple[tuple[tuple[str, int | str], ...], frozenset[str], Callable[[Case], Case] | None]
 SOLUTION_FILE = "<solution>"
 
 
@@ -96,7 +98,7 @@ class Reference:
         recipe: Recipe,
         observe: frozenset[str] = frozenset(),
         vary: Callable[[Case], Case] | None = None,
-    ) -> tuple[Hashable, Case]:
+    ) -> tuple[Key, Case]:
         """Return the case of a recipe, or of a recipe and a change to it, and its key."""
         key = (tuple(sorted(recipe.items())), observe, vary)
         if key not in self._cases:
@@ -165,8 +167,7 @@ class Bench:
         self.reference = reference
         self.assignment: dict[str, int] = {}
         self.absent: dict[str, tuple[str, ...]] = {}
-        self._cases: dict[int, tuple[Case, Recipe]] = {}
-        self._keys: dict[int, Hashable] = {}
+        self._known: dict[int, tuple[Case, Key]] = {}
         self._got: dict[int, Outcome] = {}
         self._expected: dict[int, Expected] = {}
         self._under_way: deque[Case] = deque()
@@ -180,14 +181,12 @@ class Bench:
     ) -> Case:
         """Build the case of a recipe, or of a recipe and a change to it."""
         key, case = self.reference.case(recipe, observe, vary)
-        if id(case) not in self._keys:
-            self._keys[id(case)] = key
-            self._cases[id(case)] = case, recipe
+        self._known.setdefault(id(case), (case, key))
         return case
 
-    def key_of(self, case: Case) -> Hashable:
+    def key_of(self, case: Case) -> Key:
         """Return what a case was built from; equal for equal cases of other benches."""
-        return self._keys[id(case)]
+        return self._known[id(case)][1]
 
     def prepared(self, case: Case) -> Case:
         """Return the case as both sides get it."""
@@ -254,7 +253,8 @@ class Bench:
 
     def recipe_of(self, case: Case) -> Recipe:
         """Return the recipe that a case of this bench was built from."""
-        return dict(self._cases[id(case)][1])
+        recipe, _, _ = self.key_of(case)
+        return dict(recipe)
 
     def expected(self, case: Case) -> Expected:
         if id(case) not in self._expected:
@@ -265,7 +265,7 @@ class Bench:
     def forget(self, target: str) -> None:
         """Drop what is known of a target whose layers are now read differently."""
         self._finish()
-        for case, _ in self._cases.values():
+        for case, _ in self._known.values():
             if case.target == target:
                 self._got.pop(id(case), None)
                 self._expected.pop(id(case), None)

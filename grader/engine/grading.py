@@ -18,6 +18,7 @@ from grader.engine.mutants import Store
 from grader.engine.showing import counterexample
 from grader.errors import AnswerEnded, NotLoadable
 from grader.model import (
+    ENDINGS,
     Case,
     Check,
     CheckResult,
@@ -31,11 +32,6 @@ from grader.model import (
 
 CHANGING = "it keeps state from earlier calls, or is random"
 Progress = Callable[[float, str], None]
-ENDINGS = {
-    "timeout": ("answers_in_time", "it answers in time"),
-    "memory": ("fits_in_memory", "it fits into memory"),
-    "crashed": ("runs_to_the_end", "it runs to the end"),
-}
 # With a wrong answer, assignments of unnamed layers are told apart on this many probes.
 ENOUGH_PROBES = 6
 

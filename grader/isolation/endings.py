@@ -9,7 +9,7 @@ from pathlib import Path
 
 from grader.catalog import Entry
 from grader.isolation.faults import record
-from grader.model import CheckResult, Status, Verdict
+from grader.model import ENDINGS, CheckResult, Status, Verdict
 
 NOT_YOURS = "a fault of the grader, not of your answer"
 
@@ -47,7 +47,7 @@ def not_started(entry: Entry, path: str) -> Verdict:
 
 
 def not_loadable(entry: Entry, path: str, message: str) -> Verdict:
-    return _failed(Scene(entry, path), "not_loadable", "file_loads", "the file loads", message)
+    return _failed(Scene(entry, path), "not_loadable", message)
 
 
 def timeout(scene: Scene, limit: float) -> Verdict:
@@ -56,7 +56,7 @@ def timeout(scene: Scene, limit: float) -> Verdict:
         f"not graded within {limit:g} s: the answer is slow, or the machine is; "
         f"--timeout {3 * limit:g} allows more{scene.where()}"
     )
-    return _failed(scene, "timeout", "answers_in_time", "it answers in time", message)
+    return _failed(scene, "timeout", message)
 
 
 def unnamed(verdict: Verdict) -> Verdict:
@@ -67,7 +67,7 @@ def unnamed(verdict: Verdict) -> Verdict:
 
 def memory(scene: Scene, message: str) -> Verdict:
     message = f"it ran out of memory{': ' if message else ''}{message}{scene.where()}"
-    return _failed(scene, "memory", "fits_in_memory", "it fits into memory", message)
+    return _failed(scene, "memory", message)
 
 
 def crashed(scene: Scene, returncode: int | None, *, out_of_memory: bool = False) -> Verdict:
@@ -75,7 +75,7 @@ def crashed(scene: Scene, returncode: int | None, *, out_of_memory: bool = False
     if out_of_memory:
         return memory(scene, "the system ended the process to save the others")
     message = how_it_died(returncode) + scene.where()
-    return _failed(scene, "crashed", "runs_to_the_end", "it runs to the end", message)
+    return _failed(scene, "crashed", message)
 
 
 def how_it_died(returncode: int | None) -> str:
@@ -113,7 +113,8 @@ def fault(scene: Scene, report: str) -> Verdict:
     )
 
 
-def _failed(scene: Scene, status: Status, name: str, title: str, message: str) -> Verdict:
+def _failed(scene: Scene, status: Status, message: str) -> Verdict:
+    name, title = ENDINGS[status]
     check = CheckResult(name, title, "failed", message, scene.line)
     entry = scene.entry
     return Verdict(entry.id, entry.slug, status, 0.0, scene.seconds, scene.path, checks=(check,))

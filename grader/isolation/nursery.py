@@ -58,8 +58,9 @@ def workers(base: Path) -> Workers:
     if not forks or os.environ.get("GRADER_START") == "spawn":
         return Spawning(base)
     # What a fork has to know, loaded once.
-    from grader.isolation import worker
+    from grader.isolation import sandbox, worker
 
+    sandbox.python_paths()
     return Forking(base, worker.work)
 
 
