@@ -14,6 +14,7 @@ from grader.mistakes.scoring import product_mistakes, scale_mistakes, softmax_mi
 from grader.mistakes.splitting import split_mistakes
 from grader.model import Case, Check, Kata, Question, Recipe, Target
 from grader.patching import bug
+from grader.properties import hidden_keys, workmanship
 from grader.strategies import (
     attention_roles,
     attention_weights,
@@ -24,7 +25,6 @@ from grader.strategies import (
     window,
     with_equal_scores,
     with_last_token_changed,
-    with_loud_padding,
     with_low_scores,
     with_padding_changed,
     word,
@@ -168,25 +168,11 @@ CHECKS = (
         examples=40,
         after=("values_match",),
     ),
-    Check(
-        "hidden_keys_get_nothing",
-        "however low the scores are, a hidden key gets no weight",
+    *hidden_keys(
         NAME,
-        "values",
-        bank=(
-            {"mask": "both_holes", "batch": 3, "low": 6, "seed": 77},
-            {"mask": "holes", "batch": 3, "low": 60, "seed": 78},
-        ),
-        after=("masks_are_applied",),
-    ),
-    Check(
-        "hidden_keys_weigh_nothing",
-        "not even huge values behind hidden keys have an influence",
-        NAME,
-        "unchanged",
-        vary=with_loud_padding,
-        bank=({"mask": "holes", "batch": 3, "equal": 1, "seed": 89},),
-        after=("masks_are_applied",),
+        {"mask": "both_holes", "batch": 3, "low": 6, "seed": 77},
+        {"mask": "holes", "batch": 3, "low": 60, "seed": 78},
+        after="masks_are_applied",
     ),
     Check(
         "train_mode_changes_nothing",
@@ -268,64 +254,7 @@ CHECKS = (
         ),
         after=("values_match", "masks_are_applied"),
     ),
-    Check(
-        "runs_on_any_device",
-        "everything follows the input to a GPU",
-        NAME,
-        "device",
-        bank=({"mask": "both", "seed": 55},),
-        after=("masks_are_applied",),
-    ),
-    Check(
-        "refuses_uneven_heads",
-        "a d_model that the heads cannot share raises an exception",
-        NAME,
-        "raises",
-        bank=({"d_model": 10, "heads": 3, "seed": 56}, {"d_model": 7, "heads": 2, "seed": 57}),
-    ),
-    Check(
-        "written_by_hand",
-        "the attention is written out, not called",
-        NAME,
-        "banned",
-        bank=({"mask": "both", "seed": 58},),
-    ),
-    Check(
-        "half_precision",
-        "does not work in half precision (autocast, GPU inference)",
-        NAME,
-        "half",
-        bank=({"dtype": "float16", "mask": "both", "seed": 59},),
-        required=False,
-        after=("masks_are_applied",),
-    ),
-    Check(
-        "no_loop_over_heads",
-        "a Python loop over the heads; one batched product does them all",
-        NAME,
-        "loops",
-        bank=({"grow": "heads", "heads": 1, "mask": "both", "seed": 60},),
-        required=False,
-        after=("values_match",),
-    ),
-    Check(
-        "no_loop_over_batch",
-        "a Python loop over the batch; one batched product does it all",
-        NAME,
-        "loops",
-        bank=({"grow": "batch", "batch": 1, "mask": "both", "seed": 61},),
-        required=False,
-        after=("values_match",),
-    ),
-    Check(
-        "no_loop_over_tokens",
-        "a Python loop over the tokens; one batched product does them all",
-        NAME,
-        "loops",
-        bank=({"grow": "length", "length": 1, "mask": "both", "seed": 62},),
-        required=False,
-        after=("values_match",),
-    ),
+    *workmanship(NAME, mask="both", after="masks_are_applied", tokens="tokens"),
 )
 
 CAUSAL = Mask("causal_mask", "causal_mask")

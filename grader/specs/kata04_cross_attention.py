@@ -14,6 +14,7 @@ from grader.mistakes.scoring import product_mistakes, scale_mistakes, softmax_mi
 from grader.mistakes.splitting import split_mistakes
 from grader.model import Case, Check, Kata, Question, Recipe, Target
 from grader.patching import bug, each_and_all
+from grader.properties import hidden_keys, workmanship
 from grader.strategies import (
     attention_roles,
     attention_weights,
@@ -22,7 +23,6 @@ from grader.strategies import (
     padding,
     with_equal_scores,
     with_last_token_changed,
-    with_loud_padding,
     with_low_scores,
     with_tokens_changed,
     word,
@@ -162,25 +162,11 @@ CHECKS = (
         examples=40,
         after=("values_match",),
     ),
-    Check(
-        "hidden_keys_get_nothing",
-        "however low the scores are, a hidden key gets no weight",
+    *hidden_keys(
         NAME,
-        "values",
-        bank=(
-            {"mask": "holes", "batch": 3, "low": 6, "seed": 77},
-            {"mask": "right", "batch": 3, "low": 60, "seed": 78},
-        ),
-        after=("mask_is_applied",),
-    ),
-    Check(
-        "hidden_keys_weigh_nothing",
-        "not even huge values behind hidden keys have an influence",
-        NAME,
-        "unchanged",
-        vary=with_loud_padding,
-        bank=({"mask": "holes", "batch": 3, "equal": 1, "seed": 89},),
-        after=("mask_is_applied",),
+        {"mask": "holes", "batch": 3, "low": 6, "seed": 77},
+        {"mask": "right", "batch": 3, "low": 60, "seed": 78},
+        after="mask_is_applied",
     ),
     Check(
         "train_mode_changes_nothing",
@@ -261,64 +247,7 @@ CHECKS = (
         ),
         after=("values_match", "mask_is_applied"),
     ),
-    Check(
-        "runs_on_any_device",
-        "everything follows the input to a GPU",
-        NAME,
-        "device",
-        bank=({"mask": "right", "seed": 55},),
-        after=("mask_is_applied",),
-    ),
-    Check(
-        "refuses_uneven_heads",
-        "a d_model that the heads cannot share raises an exception",
-        NAME,
-        "raises",
-        bank=({"d_model": 10, "heads": 3, "seed": 56}, {"d_model": 7, "heads": 2, "seed": 57}),
-    ),
-    Check(
-        "written_by_hand",
-        "the attention is written out, not called",
-        NAME,
-        "banned",
-        bank=({"mask": "right", "seed": 58},),
-    ),
-    Check(
-        "half_precision",
-        "does not work in half precision (autocast, GPU inference)",
-        NAME,
-        "half",
-        bank=({"dtype": "float16", "mask": "right", "seed": 59},),
-        required=False,
-        after=("mask_is_applied",),
-    ),
-    Check(
-        "no_loop_over_heads",
-        "a Python loop over the heads; one batched product does them all",
-        NAME,
-        "loops",
-        bank=({"grow": "heads", "heads": 1, "mask": "right", "seed": 60},),
-        required=False,
-        after=("values_match",),
-    ),
-    Check(
-        "no_loop_over_batch",
-        "a Python loop over the batch; one batched product does it all",
-        NAME,
-        "loops",
-        bank=({"grow": "batch", "batch": 1, "mask": "right", "seed": 61},),
-        required=False,
-        after=("values_match",),
-    ),
-    Check(
-        "no_loop_over_queries",
-        "a Python loop over the queries; one batched product does them all",
-        NAME,
-        "loops",
-        bank=({"grow": "length", "length": 1, "mask": "right", "seed": 62},),
-        required=False,
-        after=("values_match",),
-    ),
+    *workmanship(NAME, mask="right", after="mask_is_applied", tokens="queries"),
 )
 
 PAD = Mask("pad_mask", "pad_mask[:, None, None, :]")

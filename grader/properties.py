@@ -1,0 +1,89 @@
+"""Checks that the multi-head attention katas have in common, word for word.
+
+`mask` is the word of the kata for its usual mask, `after` the name of the check
+that masks are applied at all.
+"""
+
+from __future__ import annotations
+
+from grader.model import Check, Recipe
+from grader.strategies import with_loud_padding
+
+
+def hidden_keys(target: str, low: Recipe, lower: Recipe, after: str) -> tuple[Check, ...]:
+    """Return the checks that hidden keys have no weight; `low` and `lower` draw low scores."""
+    return (
+        Check(
+            "hidden_keys_get_nothing",
+            "however low the scores are, a hidden key gets no weight",
+            target,
+            "values",
+            bank=(low, lower),
+            after=(after,),
+        ),
+        Check(
+            "hidden_keys_weigh_nothing",
+            "not even huge values behind hidden keys have an influence",
+            target,
+            "unchanged",
+            vary=with_loud_padding,
+            bank=({"mask": "holes", "batch": 3, "equal": 1, "seed": 89},),
+            after=(after,),
+        ),
+    )
+
+
+def workmanship(target: str, mask: str, after: str, tokens: str) -> tuple[Check, ...]:
+    """Return the checks on how it is written: device, heads, calls, half precision and loops.
+
+    `tokens` is what the kata calls the L positions that are looped over.
+    """
+    return (
+        Check(
+            "runs_on_any_device",
+            "everything follows the input to a GPU",
+            target,
+            "device",
+            bank=({"mask": mask, "seed": 55},),
+            after=(after,),
+        ),
+        Check(
+            "refuses_uneven_heads",
+            "a d_model that the heads cannot share raises an exception",
+            target,
+            "raises",
+            bank=({"d_model": 10, "heads": 3, "seed": 56}, {"d_model": 7, "heads": 2, "seed": 57}),
+        ),
+        Check(
+            "written_by_hand",
+            "the attention is written out, not called",
+            target,
+            "banned",
+            bank=({"mask": mask, "seed": 58},),
+        ),
+        Check(
+            "half_precision",
+            "does not work in half precision (autocast, GPU inference)",
+            target,
+            "half",
+            bank=({"dtype": "float16", "mask": mask, "seed": 59},),
+            required=False,
+            after=(after,),
+        ),
+        *(
+            Check(
+                f"no_loop_over_{name}",
+                f"a Python loop over the {name}; one batched product does {them} all",
+                target,
+                "loops",
+                bank=({"grow": size, size: 1, "mask": mask, "seed": seed},),
+                required=False,
+                after=("values_match",),
+            )
+            for name, them, size, seed in (
+                ("heads", "them", "heads", 60),
+                ("batch", "it", "batch", 61),
+                (tokens, "them", "length", 62),
+            )
+        ),
+    )
