@@ -18,8 +18,9 @@ if both allow it. Outputs at padded positions are free, but must be finite.
 Example: with x (2, 5, 12) and 3 heads, q, k and v are (2, 3, 5, 4) once split,
 the scores are (2, 3, 5, 5), and each of their rows is divided by sqrt(4).
 
-Head h owns the features [h * d, (h + 1) * d) of q, k and v. Dtype and device
-follow the input, and no input is ever changed in place. Free: whether the
+Head h owns the features [h * d, (h + 1) * d) of q, k and v, and of what goes into
+the last projection. Dtype and device follow the input, and no input is ever
+changed in place. Free: whether the
 projections have a bias, and dropout on the weights.
 Not allowed: `F.scaled_dot_product_attention`, `nn.MultiheadAttention`.
 """

@@ -138,10 +138,17 @@ class _Matrices:
                 for mask in naming.masks(path):  # the twin may have fewer heads
                     self.seen.setdefault(mask, shape)
 
+    def stacks(self, name: str, shape: Shape) -> bool:
+        """Tell whether there are several vectors in one parameter."""
+        return sum(axis != 1 for axis in self._of_twin(name) or shape) > 1
+
+    def _of_twin(self, name: str) -> Shape:
+        paths = (name, *naming.masks(name))
+        return next((self.seen[path] for path in paths if path in self.seen), ())
+
     def __contains__(self, one: tuple[str, Shape]) -> bool:
         name, shape = one
-        paths = (name, *naming.masks(name))
-        twin = next((self.seen[path] for path in paths if path in self.seen), ())
+        twin = self._of_twin(name)
         if twin and (self.are_twins or twin != shape):  # else its sizes are fixed
             return len(shape) > 1 and math.prod(twin) > self.most
         # Not by the sizes: with D = 1, a matrix has one element.
@@ -195,8 +202,11 @@ def _plain(name: str) -> bool:
 def _is_hand_written_norm(item: Held, matrices: _Matrices) -> bool:
     if not item.path or item.kind != "other" or not 1 <= len(item.own) <= 2:
         return False
-    if any((_join(item.path, name), shape) in matrices for name, shape in item.own):
-        return False
+    for name, shape in item.own:
+        path = _join(item.path, name)
+        # A gain and its shift may be two rows of one parameter; which is told later.
+        if (path, shape) in matrices or matrices.stacks(path, shape):
+            return False
     # Two gains without a bias are two norms (gamma1, gamma2), not one.
     gains = [naming.words(name) for name, _ in item.own if not naming.is_bias(name)]
     return len(gains) < 2 or not any(naming.is_gain(word[0]) for word in gains)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, product
 from math import prod
 
@@ -27,13 +27,15 @@ class Vector:
 
     `name` is that of an entry of a list, whether it is one or a row of a stack.
     `axis` is where its elements lie, `pick` its place along the other axes;
-    `size` says what it belongs to ("d_model" or "d_ff").
+    `size` says what it belongs to ("d_model" or "d_ff"), `kind` what it is by
+    its name ("gain", "shift" or "").
     """
 
     name: str
     parameter: str
     shape: Shape
     size: str
+    kind: str
     axis: int = 0
     pick: tuple[int, ...] = ()
 
@@ -81,6 +83,10 @@ def spread_vectors(
         if role.part in ("ffn_in", "ffn_out") and f"{role.name}.bias" in absent:
             size = "d_ff" if role.part == "ffn_in" else "d_model"
             places.append(Place(f"{role.name}.bias", "bias", size))
+    kinds = {vector.kind for vector in vectors}
+    if kinds in ({"gain"}, {"shift"}):
+        # Where all are called gains, the name tells none of them from a shift.
+        vectors = [replace(vector, kind="") for vector in vectors]
     families: dict[str, list[Vector]] = {}
     for vector in vectors:
         families.setdefault(re.sub(r"\d+", "#", vector.name), []).append(vector)
@@ -124,7 +130,8 @@ def _vectors(
                 for pick in product(*others):
                     own = ".".join(map(str, pick)) if prod(seen) > length else ""
                     full = f"{name}.{own}" if own else name
-                    found.append(Vector(full, name, shape, size, axis, pick))
+                    kind = naming.affine_kind(full)
+                    found.append(Vector(full, name, shape, size, kind, axis, pick))
                 break
     return found
 
@@ -168,7 +175,7 @@ def _seats(family: Sequence[Vector], places: Sequence[Place]) -> Iterator[tuple[
         options += [[place] for place in places]
     for option in dict.fromkeys(tuple(option) for option in options):
         if len(option) == len(family) and all(
-            vector.size == place.size and naming.affine_kind(vector.name) in ("", _kind(place))
+            vector.size == place.size and vector.kind in ("", _kind(place))
             for vector, place in zip(family, option, strict=True)
         ):
             yield option

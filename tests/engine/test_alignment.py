@@ -1443,6 +1443,19 @@ class StackForEach(RawNorms):
         return both[0], both[1]
 
 
+class StackInEachModule(RawNorms):
+    """(2, D) with gain and shift in a module for each norm, all of it called `gain`."""
+
+    def hold(self, D: int) -> None:
+        self.posts = nn.ModuleList([nn.Module(), nn.Module()])
+        for post in self.posts:
+            post.gain = nn.Parameter(torch.randn(2, D))
+
+    def affine(self, n: int) -> tuple[Tensor, Tensor]:
+        both = self.posts[n].get_parameter("gain")
+        return both[0], both[1]
+
+
 class OpaqueEverything(NumberedNorms):
     """Biases of the feed-forward network that look like the norms' shifts."""
 
@@ -1483,6 +1496,8 @@ RAW_NORMS: dict[str, tuple[type[RawNorms], dict[str, Any]]] = {
     **{f"one stack {axes}": (OneStack, {"axes": axes}) for axes in ("naD", "anD", "Dna", "nDa")},
     "one stack, shift first": (OneStack, {"shift_first": True}),
     "one stack for each": (StackForEach, {}),
+    "a stack called gain in each module": (StackInEachModule, {}),
+    "one stack called gains": (OneStack, {"name": "gains"}),
     "c1, c2 beside": (OpaqueEverything, {}),
 }
 
