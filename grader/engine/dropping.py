@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
@@ -114,27 +114,27 @@ def fault(drops: Sequence[float], rate: float) -> tuple[str, str, str] | None:
     found = Drops(*drops)
     alike = {"row": found.rows, "token": found.tokens, "feature": found.features}
     gone = found.gone
-    tests: tuple[tuple[Callable[[], bool], str, str, str], ...] = (
+    tests = (
         (
-            lambda: any(found.shared),
+            any(found.shared),
             f"dropout treats each {max(alike, key=lambda name: alike[name])} like the next",
             "every value dropped or kept by itself",
             f"{max(alike.values()):.0%} of neighbours alike",
         ),
         (
-            lambda: abs(gone - rate) > SHARE_ROOM,
+            abs(gone - rate) > SHARE_ROOM,
             f"with dropout={rate}, {gone:.0%} of a sublayer's values come out as 0",
             f"{rate:.0%} dropped",
             f"{gone:.0%} dropped",
         ),
         (
-            lambda: abs(found.size * (1 - rate) - 1) > SIZE_ROOM,
+            abs(found.size * (1 - rate) - 1) > SIZE_ROOM,
             f"with dropout={rate}, values that are kept come out {found.size:.2f} times as large",
             f"{1 / (1 - rate):.2f} times, so that the mean stays",
             f"{found.size:.2f} times",
         ),
     )
-    return next(((m, e, g) for failing, m, e, g in tests if failing()), None)
+    return next(((m, e, g) for failing, m, e, g in tests if failing), None)
 
 
 def alike(left: Sequence[float], right: Sequence[float]) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import select
 import signal
 import time
@@ -20,7 +19,7 @@ from typing import Literal, cast
 
 from grader.engine.contract import Problem
 from grader.errors import AnswerEnded, GraderError, NotLoadable
-from grader.isolation import endings
+from grader.isolation import endings, stacks
 from grader.isolation.connection import Connection
 from grader.isolation.nursery import CUT_OFF, Started, Workers
 from grader.isolation.wire import Closed, Garbled, TimedOut, WireError
@@ -37,7 +36,6 @@ PATIENCE = 5
 LOOK_AGAIN = 0.25
 LONGEST_STACK = 1 << 16
 PROC = Path("/proc/self/stat")
-FRAME = re.compile(r'File "(?P<file>.*)", line (?P<line>\d+) in (?P<name>.*)')
 
 
 class RemoteAnswer:
@@ -153,11 +151,10 @@ class RemoteAnswer:
         """Write the learner's frames: the deepest with its code, the callers by name."""
         if not where:
             return ""
-        lines = self._source.splitlines()
         number = where[0][1]
-        code = lines[number - 1].decode("utf-8", "replace").strip() if number <= len(lines) else ""
+        code = stacks.code_at(self._source, number)
         callers = "".join(f", called by {name} (line {line})" for name, line in where[1:4])
-        return f"\nin line {number}: {code[:80]}{callers}"
+        return f"\nin line {number}: {code}{callers}"
 
 
 NONSENSE = "the answer wrote to the grader's channel, or replaced what speaks for it"
@@ -221,13 +218,12 @@ class _Worker:
         if ask:
             with contextlib.suppress(OSError, AttributeError):
                 os.kill(self._started.pid, signal.SIGUSR1)
-        # faulthandler writes names in ASCII.
-        file = path.encode("ascii", "backslashreplace").decode()
+        file = stacks.as_written(path)
         found: list[tuple[str, int]] = []
         for _ in range(8 if ask else 1):
             text = self._written()
-            frames = [FRAME.search(line) for line in text.splitlines()]
-            found = [(f["name"], int(f["line"])) for f in frames if f and f["file"] == file]
+            frames = filter(None, map(stacks.frame, text.splitlines()))
+            found = [(name, line) for own, line, name in frames if own == file]
             if found:
                 break
             time.sleep(0.02 if ask else 0)

@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 import queue
-import re
 import secrets
 import signal
 import subprocess
@@ -19,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, Literal, cast
 
 from grader.catalog import ROOT, Entry
-from grader.isolation import endings
+from grader.isolation import endings, stacks
 from grader.isolation.prints import Prints, end_of_prints
 from grader.isolation.scratch import Scratch
 from grader.model import Verdict
@@ -32,8 +31,6 @@ LONGEST_REPLY = 8 << 20
 MOST_FRAMES = 1000
 MOST_LATE_MESSAGES = 1000
 POLL = 0.1
-
-FRAME = re.compile(r'File "(?P<file>.*)", line (?P<line>\d+) in ')
 
 Progress = Callable[[float, str], None]
 Message = Mapping[str, Any]
@@ -199,13 +196,10 @@ class Process:
         return self._with_prints(endings.crashed(scene, code, out_of_memory=killed))
 
     def _scene(self, job: Job, seconds: float, title: str) -> endings.Scene:
-        # faulthandler writes names in ASCII, the deepest frame first.
-        file = job.path.encode("ascii", "backslashreplace").decode()
+        # The deepest frame is written first.
+        file = stacks.as_written(job.path)
         line = next((line for name, line in self._frames if name == file), None)
-        code = ""
-        lines = job.source.splitlines()
-        if line is not None and 0 < line <= len(lines):
-            code = lines[line - 1].decode("utf-8", "replace").strip()[:80]
+        code = "" if line is None else stacks.code_at(job.source, line)
         return endings.Scene(job.entry, job.path, seconds, title, line, code)
 
     def _ask_where(self) -> None:
@@ -275,9 +269,9 @@ class Process:
         try:
             message: object = json.loads(line)
         except (ValueError, RecursionError):
-            frame = FRAME.search(line.decode("ascii", "replace"))
+            frame = stacks.frame(line.decode("ascii", "replace"))
             if frame and len(self._frames) < MOST_FRAMES:
-                self._frames.append((frame["file"], int(frame["line"])))
+                self._frames.append(frame[:2])
             return
         if isinstance(message, dict):
             self._messages.put(cast("Message", message))
