@@ -279,7 +279,7 @@ def graded(
             "PYTHONPATH": str(root),
             "PYTHONDONTWRITEBYTECODE": "1",
             "TMPDIR": str(temporary),
-            "GRADER_TEST": folder.name,
+            "GRADER_TEST": str(folder),
             **environment,
         },
         capture_output=True,
@@ -293,7 +293,7 @@ def graded(
         "stderr": done.stderr,
         "seconds": time.monotonic() - began,
         "left": [path.name for path in temporary.iterdir()],
-        "processes": processes_with(f"GRADER_TEST={folder.name}".encode()),
+        "processes": processes_with(f"GRADER_TEST={folder}\0".encode()),
         "changed": contents(root) != before,
     }
 
