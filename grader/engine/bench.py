@@ -14,6 +14,7 @@ from grader.engine.comparing import Expected, spread_between
 from grader.engine.contract import Problem, problems
 from grader.engine.execution import execute, without
 from grader.engine.loading import Namespace, load
+from grader.engine.remembering import Memory
 from grader.errors import AnswerEnded
 from grader.model import Case, Edit, Kata, Outcome, Recipe, Target
 from grader.patching import patch
@@ -85,9 +86,10 @@ class Reference:
     the weights that an answer does not have.
     """
 
-    def __init__(self, kata: Kata, source: str) -> None:
+    def __init__(self, kata: Kata, source: str, memory: Memory | None = None) -> None:
         self.kata = kata
         self.source = source
+        self.memory = memory or Memory(kata)
         self.solution = solution_namespace(source)
         self.variants = [solution_namespace(source, edits) for edits in kata.accepts]
         self._cases: dict[Hashable, Case] = {}
@@ -115,7 +117,7 @@ class Reference:
         """Return what the solution does on a case, as both sides get it."""
         whole = (key, case.absent)
         if whole not in self._expected:
-            self._expected[whole] = self._measured(case)
+            self._expected[whole] = self._recalled(whole, case) or self._measured(whole, case)
         return self._expected[whole]
 
     def tidy(self) -> None:
@@ -124,19 +126,31 @@ class Reference:
             self._cases.clear()
             self._expected.clear()
 
-    def _measured(self, case: Case) -> Expected:
+    def _recalled(self, key: Hashable, case: Case) -> Expected | None:
+        known = self.memory.expected(key)
+        if known is None:
+            return None
+        outcome, spread = known
+        if spread is not None:
+            return Expected(outcome, lambda: spread)
+        expected = Expected(outcome, lambda: self._spread(case, outcome))
+        self.memory.keep_expected(key, expected, known=True)
+        return expected
+
+    def _measured(self, key: Hashable, case: Case) -> Expected:
         outcome = execute(case, self.solution)
+        expected = Expected(outcome, lambda: self._spread(case, outcome))
+        self.memory.keep_expected(key, expected, known=False)
+        return expected
 
-        def measure() -> dict[str | int, float]:
-            spread: dict[str | int, float] = {}
-            if outcome.status == "returned":
-                for variant in self.variants:
-                    strayed = spread_between(outcome, execute(case, variant), case.compared)
-                    for key, value in strayed.items():
-                        spread[key] = max(value, spread.get(key, 0.0))
-            return spread
-
-        return Expected(outcome, measure)
+    def _spread(self, case: Case, outcome: Outcome) -> dict[str | int, float]:
+        spread: dict[str | int, float] = {}
+        if outcome.status == "returned":
+            for variant in self.variants:
+                strayed = spread_between(outcome, execute(case, variant), case.compared)
+                for key, value in strayed.items():
+                    spread[key] = max(value, spread.get(key, 0.0))
+        return spread
 
 
 def solution_namespace(source: str, edits: Sequence[Edit] = ()) -> Namespace:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -43,6 +42,11 @@ class Expected:
     @cached_property
     def spread(self) -> Spread:
         return self._measure()
+
+    @property
+    def measured(self) -> Spread | None:
+        """Return the spread if it was asked for so far."""
+        return self.__dict__.get("spread")
 
     @property
     def inconclusive(self) -> bool:
@@ -141,8 +145,9 @@ def _differing(
         wrong = want != have
     else:
         room = (want.abs() * allowed + allowed + spread).to(want.dtype)
-        # Equal infinities count as equal, and so do two NaNs.
-        wrong = ~((have - want).abs() <= room) & (have != want) & ~(want.isnan() & have.isnan())
+        # Equal infinities count as equal, and so do two NaNs; beside inf, everything is near.
+        near = ((have - want).abs() <= room) & want.isfinite()
+        wrong = ~near & (have != want) & ~(want.isnan() & have.isnan())
     if mask is not None:
         wrong = wrong & mask
     return wrong
@@ -247,7 +252,7 @@ def same_behaviour(case: Case, left: Outcome, right: Outcome) -> bool:
         return False
     if left.raised is not None and right.raised is not None:
         return left.raised.kinds[:1] == right.raised.kinds[:1]
-    if left.changed != right.changed or not _same_observed(case, left, right):
+    if left.changed != right.changed or seen(case, left) != seen(case, right):
         return False
     if "drops" in case.observe:
         return alike(left.observed.get("drops", ()), right.observed.get("drops", ()))
@@ -262,7 +267,7 @@ def _same_results(case: Case, left: Outcome, right: Outcome) -> bool:
         ] == [tuple(t.shape) if isinstance(t, Tensor) else t for t in right.returned]
     if len(left.returned) != len(right.returned):
         return False
-    close = max(2 * DRIFT, 5 * _largest(tolerance(case)))
+    close = room_for_bugs(case)
     for index, (a, b) in enumerate(zip(left.returned, right.returned, strict=True)):
         mask = case.compared if index == 0 else None
         if not _same_value(a, b, close, mask):
@@ -274,6 +279,11 @@ def _same_results(case: Case, left: Outcome, right: Outcome) -> bool:
         _same_gradient(value, right.gradients.get(name), close)
         for name, value in left.gradients.items()
     )
+
+
+def room_for_bugs(case: Case) -> float:
+    """Return how far, absolute and relative, two values of the same bug may be apart."""
+    return max(2 * DRIFT, 5 * _largest(tolerance(case)))
 
 
 def same_message(left: Outcome, right: Outcome) -> bool:
@@ -314,25 +324,21 @@ def _same_gradient(a: Tensor | None, b: Tensor | None, close: float) -> bool:
     return not _differing(a, b, 0.0, close * 10 * (1 + scale), None).any()
 
 
-def _same_observed(case: Case, left: Outcome, right: Outcome) -> bool:
-    for key in ("device", "banned", "trainable", "operations"):
-        if key in case.observe and _seen(key, left) != _seen(key, right):
-            return False
-    if left.missing and left.observed.get("leftover") != right.observed.get("leftover"):
-        return False
-    if "again" in left.observed and "again" in right.observed:
-        return repeats(left) == repeats(right)
-    return True
-
-
-def _seen(key: str, outcome: Outcome) -> object:
+def seen(case: Case, outcome: Outcome) -> tuple[object, ...]:
     """Return what was observed, without the learner's own names and messages."""
-    value: Any = outcome.observed.get(key)
-    if key == "device":
-        return bool(value)
-    if key == "trainable":
-        return sum((value or {}).values())
-    return value
+    observed = outcome.observed
+    found: list[object] = [
+        (key, observed.get(key)) for key in ("banned", "operations") if key in case.observe
+    ]
+    if "device" in case.observe:
+        found.append(("device", bool(observed.get("device"))))
+    if "trainable" in case.observe:
+        found.append(("trainable", sum(observed.get("trainable", {}).values())))
+    if outcome.missing:
+        found.append(("leftover", observed.get("leftover")))
+    if "again" in observed:
+        found.append(("repeats", repeats(outcome)))
+    return tuple(found)
 
 
 def repeats(outcome: Outcome) -> bool:

@@ -22,6 +22,7 @@ from grader.engine.checking import OBSERVE
 from grader.engine.comparing import same_behaviour, same_message
 from grader.engine.execution import execute
 from grader.engine.mutants import Mutants, Store
+from grader.engine.tracing import trace_of
 from grader.errors import GraderError, NotLoadable, PatchError
 from grader.model import Bug, Case, Edit, Kata, NamedBug, Outcome
 
@@ -86,7 +87,8 @@ class Diagnosis:
     def __init__(self, kata: Kata, store: Store, evidence: Sequence[Evidence]) -> None:
         self.kata = kata
         self.evidence = list(evidence)
-        self.mutants = Mutants(store, [e.case for e in evidence], [e.key for e in evidence])
+        self.mutants = Mutants(store, self.evidence)
+        self.traces = [trace_of(e.case, e.got) for e in self.evidence]
         differing = [i for i, e in enumerate(self.evidence) if e.differs]
         # Values tell more than exceptions do, so probes that return come first.
         differing.sort(key=lambda i: self.evidence[i].got.status != "returned")
@@ -125,7 +127,14 @@ class Diagnosis:
         return self.mutants.calls + (calls // 3 if slow else calls)
 
     def agrees(self, suspect: Suspect, index: int) -> bool:
+        """Tell whether a suspect seems to do on a probe what the answer does."""
+        trace = self.mutants.trace(suspect.parts, index)
+        return trace is not None and trace.may_equal(self.traces[index])
+
+    def equals(self, suspect: Suspect, index: int) -> bool:
         """Tell whether a suspect does on a probe what the answer does."""
+        if not self.agrees(suspect, index):
+            return False
         outcome = self.mutants.outcome(suspect.parts, index)
         evidence = self.evidence[index]
         return outcome is not None and same_behaviour(evidence.case, outcome, evidence.got)
@@ -134,9 +143,8 @@ class Diagnosis:
         """Tell whether a suspect does on a probe something else than the solution."""
         if self.mutants.inert(suspect.parts, index):
             return False
-        outcome = self.mutants.outcome(suspect.parts, index)
-        evidence = self.evidence[index]
-        return outcome is not None and not same_behaviour(evidence.case, outcome, evidence.expected)
+        trace = self.mutants.trace(suspect.parts, index)
+        return trace is not None and trace.shows
 
     def explains(self, suspect: Suspect) -> bool:
         """Tell whether a suspect does what the answer does, on every probe.
@@ -195,6 +203,9 @@ class Diagnosis:
     def has_the_layers(self, suspect: Suspect) -> bool:
         """Tell whether a suspect has every layer of the answer; no other bug brings one back."""
         index = self.differing[0]
+        trace = self.mutants.trace(suspect.parts, index)
+        if trace is None or trace.whole:
+            return trace is not None
         outcome = self.mutants.outcome(suspect.parts, index)
         return outcome is not None and set(outcome.missing) <= set(self.evidence[index].got.missing)
 
@@ -373,7 +384,7 @@ class Diagnosis:
         outcome = self.mutants.outcome(suspect.parts, index)
         return (
             outcome is not None
-            and self.agrees(suspect, index)
+            and self.equals(suspect, index)
             and same_message(self.evidence[index].got, outcome)
         )
 

@@ -13,7 +13,6 @@ from grader.engine.comparing import INEXACT, compare_returned, same_behaviour
 from grader.engine.contract import Problem
 from grader.engine.diagnosing import Diagnosis, bank, gather
 from grader.engine.ending import smallest_ending
-from grader.engine.exploring import smallest_failure
 from grader.engine.mutants import Store
 from grader.engine.showing import counterexample
 from grader.errors import AnswerEnded, NotLoadable
@@ -261,7 +260,7 @@ class Grading:
         examples = check.examples if self.examples is None else self.examples
         known: tuple[Recipe, Mismatch] | None = None
         drawn = (check.name, examples, self.seed)
-        passing = self.store.drawn.get(drawn, ())
+        passing = self.store.passing(*drawn)
         self.announce(check, (*check.bank, *passing))
         for recipe in check.bank:
             mismatch = self.mismatch(check, recipe)
@@ -273,6 +272,9 @@ class Grading:
         # While nothing fails, the same examples are drawn as for the last answer.
         if passing and known is None and not any(self.mismatch(check, each) for each in passing):
             return None
+        # Hypothesis takes a while to import, and is not needed for what is known to pass.
+        from grader.engine.exploring import smallest_failure
+
         tried: list[Recipe] = []
 
         def judged(recipe: Recipe) -> Mismatch | None:
@@ -281,7 +283,7 @@ class Grading:
 
         found = smallest_failure(check, judged, examples, self.seed)
         if not found:
-            self.store.drawn[drawn] = tuple(tried)
+            self.store.keep_passing(*drawn, tried)
         return found or known
 
     def mismatch(self, check: Check, recipe: Recipe) -> Mismatch | None:

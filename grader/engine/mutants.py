@@ -15,11 +15,14 @@ from collections.abc import Generator, Hashable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 from grader.engine.bench import SOLUTION_FILE, Reference, solution_namespace
+from grader.engine.comparing import same_behaviour
 from grader.engine.execution import execute
 from grader.engine.loading import Namespace
+from grader.engine.remembering import Memory, Shelf
+from grader.engine.tracing import Trace, trace_of
 from grader.errors import NotLoadable, PatchError
 from grader.model import Case, Edit, Kata, Outcome, Recipe
 from grader.patching import locate
@@ -36,13 +39,16 @@ class _Statement:
 
 
 class Store:
-    """What is known of a kata's solution and its mutants; may serve many gradings of it."""
+    """What is known of a kata's solution and its mutants; may serve many gradings of it.
 
-    def __init__(self, kata: Kata, source: str) -> None:
+    With a `shelf`, also what earlier processes found out, once `keep` was called there.
+    """
+
+    def __init__(self, kata: Kata, source: str, shelf: Shelf | None = None) -> None:
         self.source = source
-        self.reference = Reference(kata, source)
-        # What Hypothesis draws for a check while nothing fails, by name, examples and seed.
-        self.drawn: dict[tuple[str, int, int], tuple[Recipe, ...]] = {}
+        self.memory = Memory(kata, shelf)
+        self.reference = Reference(kata, source, self.memory)
+        self._drawn: dict[tuple[str, int, int], tuple[Recipe, ...]] = {}
         # Modules are built anew for tracing: their constructors' lines count too.
         self.traced = replace(solution_namespace(source), kept=None)
         self.statements = _statements(source)
@@ -52,6 +58,17 @@ class Store:
         self.namespaces: dict[frozenset[Edit], Namespace | None] = {}
         self.outcomes: dict[tuple[Hashable, frozenset[Edit]], Outcome | None] = {}
         self.lines: dict[Edit, int] = {}
+
+    def passing(self, check: str, examples: int, seed: int) -> tuple[Recipe, ...]:
+        """Return what Hypothesis draws for a check while nothing fails, as far as known."""
+        drawn = (check, examples, seed)
+        if drawn not in self._drawn:
+            self._drawn[drawn] = self.memory.drawn(*drawn)
+        return self._drawn[drawn]
+
+    def keep_passing(self, check: str, examples: int, seed: int, recipes: Sequence[Recipe]) -> None:
+        self._drawn[check, examples, seed] = tuple(recipes)
+        self.memory.keep_drawn(check, examples, seed, recipes)
 
     def line(self, edit: Edit) -> int:
         """Return the line (from 1) that an edit replaces."""
@@ -74,17 +91,29 @@ class Store:
         return self.namespaces[edits]
 
 
+class Probe(Protocol):
+    """A case, what the solution does on it, and a key that is the same for equal cases."""
+
+    @property
+    def case(self) -> Case: ...
+
+    @property
+    def expected(self) -> Outcome: ...
+
+    @property
+    def key(self) -> Hashable: ...
+
+
 class Mutants:
-    """The mutants of one solution on one list of probes, each with a key of its own.
+    """The mutants of one solution on one list of probes.
 
     `calls` counts the runs asked for, whether the store knew them or not, so
     that a budget of calls means the same for the first grading and the last.
     """
 
-    def __init__(self, store: Store, cases: Sequence[Case], keys: Sequence[Hashable]) -> None:
+    def __init__(self, store: Store, probes: Sequence[Probe]) -> None:
         self.store = store
-        self.cases = cases
-        self.keys = keys
+        self.probes = probes
         self.calls = 0
         self._asked: set[tuple[int, frozenset[Edit]]] = set()
 
@@ -94,17 +123,39 @@ class Mutants:
         Each of `parts` is one bug: its edits belong together, and are left out
         only if the probe reaches none of them.
         """
+        edits = self._reduced(parts, index)
+        return None if edits is None else self._run(edits, index)
+
+    def trace(self, parts: Sequence[Edits], index: int) -> Trace | None:
+        """Return the trace of the same, which takes a run only where nobody has run it yet."""
+        edits = self._reduced(parts, index)
+        if edits is None:
+            return None
+        self._count(edits, index)
+        probe = self.probes[index]
+        known = self.store.memory.trace(edits, probe.key)
+        if known is None:
+            outcome = self._run(edits, index)
+            if outcome is None:
+                return None
+            shows = not same_behaviour(probe.case, outcome, probe.expected)
+            known = trace_of(probe.case, outcome, shows=shows)
+            self.store.memory.keep_trace(edits, probe.key, known)
+        return known
+
+    def certain(self, parts: Sequence[Edits], index: int) -> Outcome | None:
+        """Return the outcome by running the whole mutant."""
+        return self._run(frozenset(edit for part in parts for edit in part), index)
+
+    def _reduced(self, parts: Sequence[Edits], index: int) -> frozenset[Edit] | None:
+        """Return the edits that matter on a probe; None where they do not go together."""
         if not self.compatible(parts):
             return None
         lines, raised = self.reached(index)
         kept = [part for part in parts if any(self._matters(edit, lines) for edit in part)]
         if kept and (raised or any(self._steers(edit) for part in kept for edit in part)):
             kept = list(parts)
-        return self._run(frozenset(edit for part in kept for edit in part), index)
-
-    def certain(self, parts: Sequence[Edits], index: int) -> Outcome | None:
-        """Return the same by running the whole mutant."""
-        return self._run(frozenset(edit for part in parts for edit in part), index)
+        return frozenset(edit for part in kept for edit in part)
 
     def compatible(self, parts: Sequence[Edits]) -> bool:
         """Tell whether no line is claimed by two edits that disagree."""
@@ -122,12 +173,16 @@ class Mutants:
 
     def reached(self, index: int) -> tuple[frozenset[int], bool]:
         """Return the lines that the solution runs on a probe, and whether it raises there."""
-        key = self.keys[index]
-        if key not in self.store.reached:
-            with _lines_run() as lines:
-                outcome = execute(self.cases[index], self.store.traced)
-            self.store.reached[key] = (frozenset(lines), outcome.status == "raised")
-        return self.store.reached[key]
+        probe, known = self.probes[index], self.store.reached
+        if probe.key not in known:
+            found = self.store.memory.reached(probe.key)
+            if found is None:
+                with _lines_run() as lines:
+                    outcome = execute(probe.case, self.store.traced)
+                found = (frozenset(lines), outcome.status == "raised")
+                self.store.memory.keep_reached(probe.key, *found)
+            known[probe.key] = found
+        return known[probe.key]
 
     def _matters(self, edit: Edit, reached: frozenset[int]) -> bool:
         statement = self.store.statements.get(self.store.line(edit))
@@ -137,14 +192,18 @@ class Mutants:
         statement = self.store.statements.get(self.store.line(edit))
         return statement is None or statement.steers
 
-    def _run(self, edits: frozenset[Edit], index: int) -> Outcome | None:
+    def _count(self, edits: frozenset[Edit], index: int) -> None:
         if (index, edits) not in self._asked:
             self._asked.add((index, edits))
             self.calls += 1
-        key = (self.keys[index], edits)
+
+    def _run(self, edits: frozenset[Edit], index: int) -> Outcome | None:
+        self._count(edits, index)
+        probe = self.probes[index]
+        key = (probe.key, edits)
         if key not in self.store.outcomes:
             namespace = self.store.namespace(edits)
-            self.store.outcomes[key] = namespace and execute(self.cases[index], namespace)
+            self.store.outcomes[key] = namespace and execute(probe.case, namespace)
         return self.store.outcomes[key]
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from grader.engine.mutants import Store
     from grader.isolation.answering import RemoteAnswer
     from grader.isolation.nursery import Workers
+    from grader.isolation.shelf import FileShelf
     from grader.model import Kata
 
 # Away from the low numbers that code closes or writes to by habit.
@@ -72,7 +73,11 @@ def main() -> None:
     judge = Judge(reply, nursery, grade)
     for line in jobs:
         judge.run(json.loads(line))
+        judge.keep()
+    judge.close()
     nursery.close()
+    # Taking torch down in good order would take longer than most gradings.
+    os._exit(0)
 
 
 class Reply:
@@ -100,6 +105,7 @@ class Judge:
         self._nursery = nursery
         self._grade = grade
         self._stores: dict[str, Store] = {}
+        self._shelf: FileShelf | None = None
         self._at_work = False
         if hasattr(signal, "SIGUSR2"):
             signal.signal(signal.SIGUSR2, self._cancel)
@@ -127,6 +133,17 @@ class Judge:
             message = {"fault": traceback.format_exc()}
         _flush(job["id"])
         self._reply.send(id=job["id"], **message)
+
+    def keep(self) -> None:
+        """Keep for other commands what was found out about solutions."""
+        for store in self._stores.values():
+            store.memory.keep()
+        if self._shelf is not None:
+            self._shelf.save()
+
+    def close(self) -> None:
+        if self._shelf is not None:
+            self._shelf.close()
 
     def _graded(self, job: dict[str, Any], answers: list[RemoteAnswer]) -> dict[str, Any]:
         from grader.catalog import Entry
@@ -161,14 +178,24 @@ class Judge:
     def _store(self, kata: Kata, solution: str) -> Store:
         from grader.engine.mutants import Store
 
+        if self._shelf is None:
+            self._shelf = _shelf()
         known = self._stores.get(kata.stem)
         if known is None or known.source != solution:
-            self._stores[kata.stem] = known = Store(kata, solution)
+            self._stores[kata.stem] = known = Store(kata, solution, self._shelf)
         return known
 
     def _cancel(self, _number: int, _frame: object) -> None:
         if self._at_work:
             raise Cancelled
+
+
+def _shelf() -> FileShelf | None:
+    if os.environ.get("GRADER_CACHE") == "":
+        return None
+    from grader.isolation.shelf import shelf
+
+    return shelf()
 
 
 def _flush(job_id: str) -> None:

@@ -31,6 +31,8 @@ LONGEST_REPLY = 8 << 20
 MOST_FRAMES = 1000
 MOST_LATE_MESSAGES = 1000
 POLL = 0.1
+# Seconds for a process that has given its verdict to write down what it found out.
+LAST_WORDS = 2.0
 
 Progress = Callable[[float, str], None]
 Message = Mapping[str, Any]
@@ -73,6 +75,7 @@ class Process:
         self._frames: list[tuple[str, int]] = []
         self._prints = Prints(cast("BinaryIO", self._process.stderr))
         self._sender: threading.Thread | None = None
+        self._done = False
         threading.Thread(target=self._listen, daemon=True).start()
 
     def load(self) -> str:
@@ -94,6 +97,7 @@ class Process:
 
     def grade(self, job: Job, timeout: float, progress: Progress) -> Verdict:
         """Return a verdict in any case; afterwards `usable` says whether to go on."""
+        self._done = False
         job_id = secrets.token_hex(8)
         self._frames.clear()
         self._prints.expect(end_of_prints(job_id))
@@ -127,6 +131,7 @@ class Process:
                 fraction = message["progress"]
                 progress(fraction if isinstance(fraction, (int, float)) else 0.0, title)
                 continue
+            self._done = True
             scene = endings.Scene(job.entry, job.path, time.monotonic() - began, title)
             return self._verdict(message, scene)
 
@@ -144,8 +149,13 @@ class Process:
         """End the process with everything in its group, and remove what it wrote.
 
         The threads close their own pipes: a process that left the group may
-        hold those open for as long as it likes.
+        hold those open for as long as it likes. One that has done its work
+        gets a moment to write down what it found out.
         """
+        if self._done and self.usable:
+            with contextlib.suppress(OSError):
+                cast("BinaryIO", self._process.stdin).close()
+            self._wait(LAST_WORDS)
         self._stop()
         if self._sender:
             self._sender.join(1.0)
@@ -280,7 +290,7 @@ class Process:
         """Tell whether the process ends within `seconds`, without reaping it if possible."""
         deadline = time.monotonic() + seconds
         while not self._gone():
-            if time.monotonic() >= deadline:
+            if time.monotonic() >= deadline or self._interrupted():
                 return False
             time.sleep(0.01)
         return True
