@@ -90,6 +90,7 @@ class Grading:
     results: list[CheckResult] = field(default_factory=list[CheckResult])
     notes: list[str] = field(default_factory=list[str])
     failing: list[Case] = field(default_factory=list[Case])
+    smallest: list[Recipe] = field(default_factory=list[Recipe])
     starved: bool = False
 
     def run(self, started: float) -> Verdict:
@@ -272,6 +273,13 @@ class Grading:
         # While nothing fails, the same examples are drawn as for the last answer.
         if passing and known is None and not any(self.mismatch(check, each) for each in passing):
             return None
+        # What is smallest for one check most often is for the next.
+        words = {n: v for n, v in (known[0] if known else {}).items() if isinstance(v, str)}
+        for smaller in ({}, *self.smallest):
+            recipe = _drawn_near(check, {**smaller, **words})
+            mismatch = self.mismatch(check, recipe)
+            if mismatch is not None:
+                return recipe, mismatch
         # Hypothesis takes a while to import, and is not needed for what is known to pass.
         from grader.engine.exploring import smallest_failure
 
@@ -282,7 +290,9 @@ class Grading:
             return self.mismatch(check, recipe)
 
         found = smallest_failure(check, judged, examples, self.seed)
-        if not found:
+        if found:
+            self.smallest.append(found[0])
+        else:
             self.store.keep_passing(*drawn, tried)
         return found or known
 
@@ -339,6 +349,19 @@ class Grading:
                 found.setdefault(bug.id, bug)
         self.tell(1.0, "done")
         return list(found.values())
+
+
+def _drawn_near(check: Check, recipe: Recipe) -> Recipe:
+    """Return the recipe that the check draws nearest to another, simplest where it says nothing."""
+    found: dict[str, int | str] = {}
+    for name, axis in check.draws.items():
+        value = recipe.get(name)
+        if isinstance(axis, list):
+            found[name] = value if value in axis else axis[0]
+        else:
+            low, high = axis
+            found[name] = min(max(value, low), high) if isinstance(value, int) else low
+    return found
 
 
 def _problems(faults: Sequence[Problem] | object) -> list[CheckResult]:
