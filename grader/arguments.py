@@ -21,7 +21,7 @@ commands:
   python -m grader                    where you are, and the one next command
   python -m grader kata3 [kata4 ...]  grade what you wrote
   python -m grader all                grade everything
-  python -m grader watch [kata3]      grade on every save
+  python -m grader watch [kata3 ...]  grade on every save
   python -m grader list               all katas
   python -m grader doctor             what works on this machine
   python -m grader dev check|new|stubs   for authors of katas
@@ -60,7 +60,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(argv: Sequence[str]) -> Options:
-    """Return what was asked for; raises UsageError, and SystemExit after --help."""
+    """Return what was asked for; raises UsageError, and SystemExit after --help or help."""
+    if argv[:1] == ["help"]:
+        argv = ["--help"]
     parser = _parser()
     found, unknown = parser.parse_known_intermixed_args(list(argv))
     if unknown:
@@ -89,7 +91,7 @@ def parse(argv: Sequence[str]) -> Options:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="python -m grader",
-        usage="python -m grader [KATA ... | all | watch [KATA] | list | doctor] [options]",
+        usage="python -m grader [KATA ... | all | watch [KATA ...] | list | doctor] [options]",
         description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -106,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--json", action="store_true", help="print the record, for programs")
     add("--python", action="store_true", help="print the smallest failing case as Python")
-    add("--plain", action="store_true", help="ASCII only, no colour, nothing that moves")
+    add("--plain", action="store_true", help="no signs but ASCII, no colour, nothing that moves")
     add("--no-color", action="store_true", help="no colour (so does NO_COLOR)")
     add("--examples", type=_positive, metavar="N", help="examples to try for each check")
     add("--seed", type=_whole, default=0, metavar="N", help="draw other examples (default 0)")

@@ -36,6 +36,11 @@ EXIT_CODES = {
     "grader_error": 70,
 }
 INTERRUPTED = 130
+DEV = {
+    "check": "prove that katas do what they promise",
+    "new": "start a kata: a small one that works, to be changed",
+    "stubs": "write the stubs in katas/ from their solutions",
+}
 PACKAGES = ("torch", "hypothesis", "rich", "watchfiles", "prompt_toolkit")
 # What a program that is ended by a closed pipe would return: nobody was left to tell.
 PIPE_CLOSED = 141
@@ -210,10 +215,13 @@ def _edited(file: str) -> float:
 
 
 def _develop(argv: list[str]) -> int:
-    commands = ("check", "new", "stubs")
-    if not argv or argv[0] not in commands:
+    if argv[:1] in (["--help"], ["-h"], ["help"]):
+        lines = [f"  python -m grader dev {name:<6} {text}" for name, text in DEV.items()]
+        _write("\n".join(["for authors of katas; each takes --help:", *lines]))
+        return 0
+    if not argv or argv[0] not in DEV:
         asked = f"{argv[0]!r} is not one of them" if argv else "one is missing"
-        raise UsageError(f"python -m grader dev {'|'.join(commands)}: {asked}")
+        raise UsageError(f"python -m grader dev {'|'.join(DEV)}: {asked}")
     from grader import dev
 
     run: Callable[[Sequence[str]], int] = getattr(dev, argv[0])

@@ -78,6 +78,35 @@ def stub(stage: Path, number: int) -> Path:
     return path
 
 
+# --- help -----------------------------------------------------------------------
+
+
+def test_help_is_given_however_it_is_asked_for(run: Run) -> None:
+    asked = run("--help")
+    assert asked.returncode == 0
+    assert run("help").stdout == asked.stdout
+    assert run("help", "kata1").stdout == asked.stdout
+
+
+@pytest.mark.parametrize("word", ["--help", "-h", "help"])
+def test_the_commands_for_authors_are_listed(run: Run, word: str) -> None:
+    done = run("dev", word)
+    assert done.returncode == 0
+    assert all(f"dev {name}" in done.stdout for name in ("check", "new", "stubs"))
+    assert not done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("stubs", "--level", "silly"), ("check", "--nonsense"), ("new",)],
+)
+def test_a_misused_command_for_authors_is_told_in_one_line(run: Run, words: tuple[str]) -> None:
+    done = run("dev", *words)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert f"see python -m grader dev {words[0]} --help" in done.stderr
+
+
 # --- grading --------------------------------------------------------------------
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from grader.errors import GraderError
+from grader.errors import GraderError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,9 +26,16 @@ def guarded(run: Callable[[], int]) -> int:
     except GraderError as error:
         console(stderr=True).print(str(error))
         return error.exit_code
-    except SystemExit as stop:  # argparse has already said why
+    except SystemExit as stop:  # after --help
         return stop.code if isinstance(stop.code, int) else 2
 
 
+class _Parser(argparse.ArgumentParser):
+    """Raises a UsageError of one line where argparse prints a page and leaves."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see {self.prog} --help")
+
+
 def parser(name: str, summary: str) -> argparse.ArgumentParser:
-    return argparse.ArgumentParser(prog=f"python -m grader dev {name}", description=summary)
+    return _Parser(prog=f"python -m grader dev {name}", description=summary)

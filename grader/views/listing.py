@@ -25,9 +25,21 @@ class Row:
 
 
 def show_list(screen: Screen, rows: Sequence[Row]) -> None:
-    """Print all katas as a table; where it is narrow, the file goes below the title."""
+    """Print all katas as a table; where it is narrow, the file goes below the title.
+
+    Where that is too narrow too, each kata is a few lines of its own.
+    """
     widths = [max((len(value) for value in column), default=0) for column in _columns(rows)]
     wide = sum(widths) + 2 * len(widths) <= screen.width
+    kata, title, state, minutes, file = widths
+    if kata + max(title, file) + state + minutes + 2 * 4 > screen.width:
+        for number, row in enumerate(rows):
+            if number:
+                screen.line()
+            screen.line(f"{row.name} · {row.title}", "bold")
+            screen.line(f"{row.state} · {row.minutes} minutes", STYLES[row.state])
+            screen.raw(row.file)
+        return
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="")
     table.add_column("kata", no_wrap=True)
     table.add_column("title", overflow="fold")

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from grader.views.texts import say, spell
+from grader.views.texts import say, simple, spell
 
 # Lines of a pipe are not wrapped by anybody else; this is what fits most places.
 INDENT = 2
@@ -25,7 +25,7 @@ LABEL = 10
 
 
 class Screen:
-    """Where a command writes. `plain` means ASCII, no colour, nothing that moves."""
+    """Where a command writes. `plain` means no signs but ASCII, no colour, nothing that moves."""
 
     def __init__(self, stream: TextIO, *, plain: bool = False, color: bool = True) -> None:
         self.plain = plain
@@ -39,7 +39,7 @@ class Screen:
             emoji=False,
             soft_wrap=False,
         )
-        self.encoding = "ascii" if plain else (getattr(stream, "encoding", None) or "ascii")
+        self.encoding = getattr(stream, "encoding", None) or "ascii"
 
     @property
     def width(self) -> int:
@@ -47,7 +47,9 @@ class Screen:
 
     def text(self, words: str, style: str = "") -> Text:
         """Return words as rich can print them, stripped of every effect of their own."""
-        return Text(spell(say(words), self.encoding), style=style)
+        # Names that the learner chose stay readable, in whatever alphabet they are.
+        words = simple(say(words)) if self.plain else say(words)
+        return Text(spell(words, self.encoding), style=style)
 
     def line(self, words: str = "", style: str = "") -> None:
         """Print words, wrapped at the width."""
@@ -128,7 +130,7 @@ class Screen:
         return text.plain
 
     def _unicode(self) -> bool:
-        return self.encoding.lower().startswith("utf")
+        return not self.plain and self.encoding.lower().startswith("utf")
 
 
 class PipeConsole(Console):
@@ -137,6 +139,17 @@ class PipeConsole(Console):
     def on_broken_pipe(self) -> None:
         error = sys.exc_info()[1]
         raise error or BrokenPipeError
+
+
+def pointed(text: str, columns: int) -> str:
+    """Return a text whose last line is a caret with the line it points into cut to what fits."""
+    *before, code, caret = ["", "", *text.rstrip().split("\n")]
+    if caret.strip() != "^" or max(len(code), len(caret)) <= columns:
+        return text
+    indent = min(len(code) - len(code.lstrip()), caret.index("^"))
+    code, place = code[indent:], caret.index("^") - indent
+    start = max(0, min(place - columns // 2, len(code) - columns))
+    return "\n".join([*before[2:], code[start:][:columns].rstrip(), " " * (place - start) + "^"])
 
 
 def shorten(text: str, columns: int, lines: int) -> str:

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from rich.table import Table
 
 from grader.model import CheckResult, Counterexample, NamedBug, Status, Verdict
-from grader.views.screen import Screen, shorten
+from grader.views.screen import Screen, pointed, shorten
 
 # Status always in words; the colour only repeats it.
 WORDS: Mapping[Status, tuple[str, str]] = {
@@ -27,6 +27,8 @@ WORDS: Mapping[Status, tuple[str, str]] = {
 SHORT_CASE = 4
 MOST_NOTES = 4
 MOST_BUGS = 3
+# In a summary: the columns of score and seconds with all gaps, and what a title needs.
+NUMBERS, LEAST_TITLE = 22, 20
 
 
 @dataclass(frozen=True)
@@ -72,26 +74,42 @@ def show(
 
 def summarize(screen: Screen, verdicts: Sequence[Verdict]) -> None:
     """Print one line for each of several verdicts."""
-    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="")
     # Many files of one kata are told apart by their names.
     by_file = len({verdict.kata for verdict in verdicts}) < len(verdicts)
+    names = [PurePath(v.path).name if by_file else name_of(v) for v in verdicts]
+    longest = max(len(name) for name in names) + max(len(WORDS[v.status][0]) for v in verdicts)
+    if longest + NUMBERS + LEAST_TITLE <= screen.width:
+        screen.table(_table(screen, verdicts, names, by_file=by_file))
+    else:
+        for verdict, name in zip(verdicts, names, strict=True):
+            word, style = WORDS[verdict.status]
+            rest = f"{_percent(verdict)} · {verdict.seconds:.1f} s"
+            screen.heading(word, style, f"{name} · {rest}", "")
+            if failed := _failed(verdict):
+                screen.rows([("", failed[0].title)])
+    passed = sum(verdict.status == "passed" for verdict in verdicts)
+    screen.line(f"{passed} of {len(verdicts)} passed", "bold")
+
+
+def _table(
+    screen: Screen, verdicts: Sequence[Verdict], names: Sequence[str], *, by_file: bool
+) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="")
     for column in ("file" if by_file else "kata", "status", "score", "seconds"):
         right = column in ("score", "seconds")
         table.add_column(column, justify="right" if right else "left", no_wrap=True)
     table.add_column("first failing check", overflow="fold")
-    for verdict in verdicts:
+    for verdict, name in zip(verdicts, names, strict=True):
         word, style = WORDS[verdict.status]
         failed = _failed(verdict)
         table.add_row(
-            screen.text(PurePath(verdict.path).name if by_file else name_of(verdict)),
+            screen.text(name),
             screen.text(word, style),
             screen.text(_percent(verdict)),
             screen.text(f"{verdict.seconds:.1f}"),
             screen.text(failed[0].title if failed else ""),
         )
-    passed = sum(verdict.status == "passed" for verdict in verdicts)
-    screen.table(table)
-    screen.line(f"{passed} of {len(verdicts)} passed", "bold")
+    return table
 
 
 def name_of(verdict: Verdict) -> str:
@@ -265,6 +283,7 @@ def _print_case(screen: Screen, verdict: Verdict) -> None:
 
 
 def _field(screen: Screen, words: str, lines: int) -> str:
+    words = pointed(words, screen.room(1)[0])
     return shorten(screen.text(words).plain, *screen.room(lines))
 
 

@@ -42,6 +42,11 @@ def say(text: str) -> str:
     return "".join(_harmless(char) for char in text.replace("\r\n", "\n"))
 
 
+def simple(text: str) -> str:
+    """Return the text with signs of ours spelled in ASCII, and letters as they are."""
+    return "".join(SPELLINGS.get(char, char) for char in text)
+
+
 def spell(text: str, encoding: str) -> str:
     """Return the text with nothing in it that `encoding` cannot print."""
     try:

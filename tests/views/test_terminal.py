@@ -13,7 +13,7 @@ from grader.model import CheckResult, Counterexample, NamedBug, Status, Verdict
 from grader.records import from_dict, to_dict
 from grader.views.json import render
 from grader.views.listing import Row, show_list, show_overview
-from grader.views.screen import Screen, shorten
+from grader.views.screen import Screen, pointed, shorten
 from grader.views.terminal import Context, show, summarize
 from grader.views.texts import say, spell
 
@@ -276,7 +276,8 @@ def test_the_summary_and_the_list_fit(monkeypatch: pytest.MonkeyPatch, width: in
     show_list(screen, [row, replace(row, state="missing")])
     show_overview(screen, [row], [("next", "python -m grader kata3")])
     out = _read(text, "utf-8")
-    assert all(len(line) <= width for line in out.splitlines())
+    # A path stays in one piece, so that it can be copied.
+    assert all(len(line) <= width or line == FAILED.path for line in out.splitlines())
     assert "1 of 2 passed" in out
     assert "1 kata: 1 not started" in out
     assert "multi_head_self_attention.py" in out.replace("\n", "").replace(" ", "")
@@ -335,3 +336,37 @@ def test_a_record_survives_the_way_through_json() -> None:
 def test_a_record_that_is_none_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises((ValueError, TypeError)):
         from_dict(to_dict(FAILED) | change)
+
+
+def test_where_it_is_narrow_no_column_is_squeezed(monkeypatch: pytest.MonkeyPatch) -> None:
+    text, screen = _screen(40, "utf-8", monkeypatch)
+    summarize(screen, [FAILED])
+    row = Row(3, "kata3", "Multi-head self-attention", "not started", 12, FAILED.path)
+    show_list(screen, [row])
+    out = _read(text, "utf-8")
+    assert "FAIL  kata3 · 82 % · 0.3 s\n            a token cannot see the\n" in out
+    assert f"kata3 · Multi-head self-attention\nnot started · 12 minutes\n{FAILED.path}\n" in out
+
+
+@pytest.mark.parametrize("columns", [20, 40])
+@pytest.mark.parametrize("place", [4, 30, 57])
+def test_a_caret_stays_below_its_place_where_the_line_is_cut(columns: int, place: int) -> None:
+    code = "    " + "".join(chr(ord("A") + n) for n in range(54))
+    told = pointed(f"line 3:\n{code}\n{' ' * place}^", columns)
+    head, line, caret = told.split("\n")
+    assert head == "line 3:"
+    assert len(line) <= columns
+    assert line[caret.index("^")] == code[place]
+
+
+@pytest.mark.parametrize("text", ["", "^", "one line", "two\nlines", "short\n  ^"])
+def test_what_fits_is_not_cut(text: str) -> None:
+    assert pointed(text, 40) == text
+
+
+def test_plain_keeps_letters_of_any_alphabet(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = replace(FAILED, notes=("`größe` and `ключ` are left over · …",))
+    plain = shown(failed, monkeypatch=monkeypatch, plain=True)
+    assert "`größe` and `ключ` are left over - ..." in plain
+    escaped = shown(failed, encoding="ascii", monkeypatch=monkeypatch, plain=True)
+    assert "gr\\xf6\\xdfe" in escaped
