@@ -118,6 +118,7 @@ Watch = Literal[
     "inputs_kept",  # no input was changed in place
     "undropped",  # values agree in train mode, with torch's dropout switched off
     "drops",  # train mode drops the share it is given of every value by itself
+    "struck",  # dropout strikes nothing but attention weights, and what a sublayer returns
     "repeats",  # a second call on the same instance returns the same
     "unchanged",  # the answer to `vary(case)` is the same as to `case`
     "sums_to_one",  # the last returned tensor sums to one over its last axis

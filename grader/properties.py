@@ -33,6 +33,23 @@ def hidden_keys(target: str, low: Recipe, lower: Recipe, after: str) -> tuple[Ch
     )
 
 
+def dropped_weights_only(
+    target: str, sizes: Recipe, after: str, name: str = "only_weights_are_dropped"
+) -> Check:
+    """Return the check that what is dropped in training, if anything is, are attention weights.
+
+    `sizes` gives one head, and two tokens to attend to.
+    """
+    return Check(
+        name,
+        "in training, dropout leaves everything but attention weights alone",
+        target,
+        "struck",
+        bank=({**sizes, "one_value": 1, "mode": "train", "batch": 64},),
+        after=(after,),
+    )
+
+
 def workmanship(target: str, mask: str, after: str, tokens: str) -> tuple[Check, ...]:
     """Return the checks on how it is written: device, heads, calls, half precision and loops.
 

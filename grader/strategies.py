@@ -192,6 +192,33 @@ def with_equal_scores(case: Case) -> Case:
     return replace(case, weights=weights)
 
 
+def with_one_value(case: Case) -> Case:
+    """Give an attention layer two source tokens of which only the first has a value.
+
+    With one head, each row of the output is then one attention weight times what is
+    the same for all rows. All batch rows are alike.
+    """
+    name = "memory" if "memory" in case.inputs else "x"
+    size = case.inputs[name].shape[-1]
+    alike = {
+        each: value[:1].expand_as(value).clone()
+        for each, value in case.inputs.items()
+        if each in ("x", "memory")
+    }
+    alike[name][:, 1, : size // 2] = 0
+    weights = {n: 0 * w if n.endswith(".bias") else w.clone() for n, w in case.weights.items()}
+    weights["v_proj.weight"][:, size // 2 :] = 0
+    return replace(case, inputs={**case.inputs, **alike}, weights=weights)
+
+
+def laid_out(case: Case, recipe: Recipe) -> Case:
+    """Return the case of an attention layer as the recipe asks for it beside sizes and masks."""
+    low = integer(recipe, "low", 0)
+    case = with_low_scores(case, low) if low else case
+    case = with_equal_scores(case) if integer(recipe, "equal", 0) else case
+    return with_one_value(case) if integer(recipe, "one_value", 0) else case
+
+
 def alternating(size: int) -> Tensor:
     """Return 1 and -1 in turn."""
     import torch
@@ -221,6 +248,20 @@ def with_dropout_seen(case: Case, first: str, last: str) -> Case:
         if name in ("x", "memory")
     }
     return replace(case, inputs={**case.inputs, **tokens}, weights=weights)
+
+
+def with_second_token_empty(case: Case) -> Case:
+    """Let what `with_dropout_seen` made of a cross-attention add one attention weight to x.
+
+    The memory has two tokens, the second without a value; how much the first one
+    weighs depends on the query, and on the whole of it.
+    """
+    memory, weights = case.inputs["memory"].clone(), dict(case.weights)
+    memory[:, 1] = 1
+    for name in ("cross_attn.q_proj.weight", "cross_attn.k_proj.weight"):
+        weights[name] = weights[name].clone()
+        weights[name][0] = 2 * alternating(memory.shape[-1]) / memory.shape[-1]
+    return replace(case, inputs={**case.inputs, "memory": memory}, weights=weights)
 
 
 def with_loud_padding(case: Case) -> Case:

@@ -16,6 +16,7 @@ from grader.engine.comparing import (
     tolerance,
 )
 from grader.engine.dropping import fault
+from grader.engine.striking import MESSAGES
 from grader.model import Case, Check, Mismatch, Outcome, Raised, Recipe
 
 OBSERVE: dict[str, frozenset[str]] = {
@@ -23,6 +24,7 @@ OBSERVE: dict[str, frozenset[str]] = {
     "gradients": frozenset({"gradients"}),
     "undropped": frozenset({"undropped"}),
     "drops": frozenset({"drops"}),
+    "struck": frozenset({"struck"}),
     "repeats": frozenset({"repeats"}),
     "device": frozenset({"device"}),
     "banned": frozenset({"banned"}),
@@ -38,10 +40,11 @@ def judge(bench: Bench, check: Check, recipe: Recipe) -> Finding:
     """Return why `check` fails on `recipe`, a note if it only just holds, else None."""
     case = bench.case(recipe, OBSERVE.get(check.watch, frozenset()))
     got = bench.got(case)
-    if check.watch == "raises":
-        return None if got.status == "raised" else _silent(bench, recipe)
+    if check.watch == "raises" and got.status != "raised":
+        return _silent(bench, recipe)
     if got.status == "raised" and got.raised is not None:
-        if check.watch == "loops":
+        endless = got.raised.kinds[:1] == ("RecursionError",)
+        if check.watch == "loops" or (check.watch == "raises" and not endless):
             return None
         return _contiguous_only(case, got.raised) or exception(got.raised)
     if got.status == "memory":
@@ -126,12 +129,22 @@ def _drops(bench: Bench, check: Check, recipe: Recipe) -> Finding:
     return Mismatch(*found) if found else None
 
 
+def _struck(bench: Bench, check: Check, recipe: Recipe) -> Finding:
+    what = str(bench.got(bench.case(recipe, OBSERVE["struck"])).observed.get("struck") or "")
+    if what not in MESSAGES:
+        return None
+    return Mismatch(MESSAGES[what], "the same in every call", "something else in every call")
+
+
 def _repeats(bench: Bench, check: Check, recipe: Recipe) -> Finding:
     got = bench.got(bench.case(recipe, OBSERVE["repeats"]))
     if repeats(got):
         return None
+    shared = bool(got.observed.get("shared"))
     return Mismatch(
-        "the second call with the same input returns something else",
+        "returns the same tensor in every call: what its caller writes into it, the next call gets"
+        if shared
+        else "the second call with the same input returns something else",
         _shown(got.returned[0] if got.returned else None),
         _shown((got.observed.get("again") or (None,))[0]),
     )
@@ -236,6 +249,7 @@ _WATCH: dict[str, Callable[[Bench, Check, Recipe], Finding]] = {
     "inputs_kept": _inputs_kept,
     "undropped": _undropped,
     "drops": _drops,
+    "struck": _struck,
     "repeats": _repeats,
     "unchanged": _unchanged,
     "sums_to_one": _sums_to_one,

@@ -68,20 +68,10 @@ class Drops:
 
 
 def dropped(returned: Tensor) -> tuple[float, ...]:
-    """Measure dropout by an output (B, L, D) laid out for it, see `with_dropout_seen`.
-
-    Its tokens are x + d, stretched and shifted by norms: x is 1 and -1 in turn, and d
-    is 0 in the first two features and what dropout made of 1 in the others. So the
-    first two tell how a token was stretched.
-    """
-    out = returned.double()
-    if out.dim() != 3 or out.shape[-1] < 4:
+    """Measure dropout by an output (B, L, D) laid out for it, see `added`."""
+    if returned.dim() != 3 or returned.shape[-1] < 4:
         return ()
-    first, second = out[..., :1], out[..., 1:2]
-    signs = torch.ones(out.shape[-1], dtype=torch.float64)
-    signs[1::2] = -1
-    left = ((out - first) * 2 / (first - second) + 1 - signs)[..., 2:]
-    left = left.nan_to_num(0.0, 0.0, 0.0).clamp(-2, 2)
+    left = added(returned).clamp(-2, 2)
     gone = left.abs() < 1e-3
     alive = ~gone.all(-1)
     found = Drops(
@@ -93,6 +83,21 @@ def dropped(returned: Tensor) -> tuple[float, ...]:
         features=_mean(gone[..., 1:] == gone[..., :-1]),
     )
     return astuple(found)
+
+
+def added(returned: Tensor) -> Tensor:
+    """Return what a sublayer added (B, L, D - 2), of an output laid out by `with_dropout_seen`.
+
+    Its tokens are x + d, stretched and shifted by norms: x is 1 and -1 in turn, and d
+    is 0 in the first two features and what dropout made of 1 in the others. So the
+    first two tell how a token was stretched.
+    """
+    out = returned.double()
+    first, second = out[..., :1], out[..., 1:2]
+    signs = torch.ones(out.shape[-1], dtype=torch.float64)
+    signs[1::2] = -1
+    left = ((out - first) * 2 / (first - second) + 1 - signs)[..., 2:]
+    return left.nan_to_num(0.0, 0.0, 0.0)
 
 
 def _mean(values: Tensor) -> float:

@@ -10,7 +10,7 @@ import ast
 import random
 import warnings
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -29,7 +29,13 @@ from grader.engine.alignment import (
 )
 from grader.engine.dropping import dropout_off, dropped
 from grader.engine.loading import Namespace, shorten
-from grader.engine.observing import banned_calls, count_operations, runs_elsewhere
+from grader.engine.observing import (
+    banned_calls,
+    count_operations,
+    recorded_calls,
+    runs_elsewhere,
+)
+from grader.engine.striking import struck
 from grader.engine.unwrapping import may_wrap, unwrap
 from grader.model import Alien, Case, Outcome, Part, Raised
 from grader.parts import make
@@ -95,8 +101,9 @@ class _Call:
         if "banned" in case.observe:
             with banned_calls(case.banned) as called:
                 subject, _ = self.build()
-                args, inputs = self.arguments()
-                subject(*args, **inputs)
+                args, inputs = self.arguments({})
+                returned = subject(*args, **inputs)
+            called |= recorded_calls(returned, case.banned)
             self.observed["banned"] = tuple(sorted(called))
             return Outcome("returned", observed=self.observed)
         subject, alignment = self.build()
@@ -132,11 +139,14 @@ class _Call:
         self, subject: Any, alignment: Alignment | None, returned: tuple[Tensor | Alien, ...]
     ) -> tuple[Tensor | Alien, ...]:
         """Note what else the case asks to observe of the call; return what counts as returned."""
-        case = self.case
+        case, first = self.case, returned
         if "repeats" in case.observe:
             args, inputs = self.arguments()
             # In eval nothing may depend on the seed; in training everything may.
             again = self.called(subject, args, inputs, seed=0 if self.case.train else 1)
+            returned = tuple(_detached(r) for r in returned)
+            if _all_same(returned, again):
+                again = self.once_written_into(subject, first, again)
             self.observed["again"] = tuple(_detached(r) for r in again)
         if alignment is not None and alignment.missing:
             # Layers of another form are not the same mistake as layers that are not there.
@@ -150,7 +160,28 @@ class _Call:
             returned = self.undropped(subject, returned)
         if "drops" in case.observe and isinstance(returned[0], Tensor):
             self.observed["drops"] = dropped(returned[0].detach())
+        if "struck" in case.observe:
+            self.observed["struck"] = self.struck(subject, returned)
         return returned
+
+    def once_written_into(
+        self, subject: Any, *returned: Sequence[Tensor | Alien]
+    ) -> tuple[Tensor | Alien, ...]:
+        """Return the answer to the same call after its caller wrote into the earlier answers.
+
+        Where it differs, `observed` says that answers are "shared".
+        """
+        before = tuple(_detached(value) for value in returned[0])
+        for value in (value for values in returned for value in values):
+            if isinstance(value, Tensor):
+                # Of a view that repeats its memory, torch lets nobody write into a part.
+                with suppress(RuntimeError):
+                    value.detach().zero_()
+        args, inputs = self.arguments()
+        after = self.called(subject, args, inputs)
+        if not _all_same(before, after):
+            self.observed["shared"] = True
+        return after
 
     def construct(self) -> Any:
         """Return the callable under test: the function, or a fresh module in the right mode."""
@@ -302,6 +333,20 @@ class _Call:
                 differs = not _all_same(first, call(1))
         self.observed["random"] = differs or bool(self.observed.get("random"))
         return first
+
+    def struck(self, subject: nn.Module, first: tuple[Tensor | Alien, ...]) -> str:
+        """Return what dropout struck that it should not have, "" where it did not or none is."""
+        args, inputs = self.arguments()
+        if _all_same(first, self.called(subject, args, inputs, seed=1)):
+            return ""
+        subject.eval()
+        args, inputs = self.arguments()
+        trained, rested = first[0], self.called(subject, args, inputs)[0]
+        subject.train()
+        if not isinstance(trained, Tensor) or not isinstance(rested, Tensor):
+            return ""
+        normed = any(role.part == "norm" for role in self.case.roles)
+        return struck(trained.detach(), rested.detach(), normed=normed)
 
     def chosen(self, returned: Any) -> tuple[Tensor | Alien, ...]:
         """Pick the graded tensors out of what came back.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -106,6 +107,28 @@ def banned_calls(groups: frozenset[str]) -> Generator[set[str]]:
         yield called
 
 
+def recorded_calls(returned: Any, groups: frozenset[str]) -> set[str]:
+    """Return the banned groups of which autograd remembers a call on the way to `returned`.
+
+    Modes see the thread they were entered in; what another one computed is in the graph.
+    """
+    names = {name.replace("_", ""): group for group in groups for name in OPERATORS.get(group, ())}
+    called: set[str] = set()
+    waiting: list[Any] = [tensor.grad_fn for tensor in _flat(returned)]
+    seen: set[Any] = {None}
+    while waiting:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        # A node of torch's own ends in a number, one of the learner's own Function does not.
+        operator = re.fullmatch(r"(\w+)Backward\d+", node.name())
+        if operator and operator[1].lower() in names:
+            called.add(names[operator[1].lower()])
+        waiting += [following for following, _ in node.next_functions]
+    return called
+
+
 def _watch_modules(groups: frozenset[str], called: set[str]) -> Callable[[], None]:
     def seen(module: nn.Module, _args: Any) -> None:
         for group in groups:
@@ -152,12 +175,26 @@ def runs_elsewhere(
     """
     subject = build()
     args, inputs = arguments()
+    if "device" in inputs and inputs["device"] is None:
+        return _on_default_device(subject, args, inputs)
     with _Origins(subject, args, inputs) as origins:
         returned = subject(*args, **inputs)
     first = _first(returned)
     if not origins.suspicious and (not isinstance(first, Tensor) or origins.knows(first)):
         return ""
     return _on_imagined_device(construct, arguments)
+
+
+def _on_default_device(subject: Any, args: Sequence[Any], inputs: Mapping[str, Any]) -> str:
+    """Return "" where device=None stands for torch's default device, as in torch itself."""
+    try:
+        with torch.device("meta"):
+            first = _first(subject(*args, **inputs))
+    except Exception:  # noqa: BLE001 - an answer may look at values, and meta has none
+        return ""
+    if not isinstance(first, Tensor) or first.device.type == "meta":
+        return ""
+    return f"with device=None the result is on {first.device}, whatever torch's default device is"
 
 
 def _first(returned: Any) -> Any:

@@ -42,20 +42,16 @@ def counterexample(
 
 def called(case: Case) -> str:
     """Write the call in one line; small tensors in full, larger ones by their shape."""
-    arguments = [
-        name if _by_name(name, value) else _short(value) for name, value in positional(case)
-    ]
+    given = (*positional(case), *case.inputs.items())
+    named = {name for name, value in given if _by_name(case, name, value)}
+    arguments = [name if name in named else _short(value) for name, value in positional(case)]
     arguments += [
-        name if _by_name(name, value) else f"{name}={_short(value)}"
+        name if name in named else f"{name}={_short(value)}"
         for name, value in case.inputs.items()
         if value is not None
     ]
     call = f"({', '.join(arguments)})"
-    where = [
-        f"{name} {tuple(value.shape)}"
-        for name, value in (*positional(case), *case.inputs.items())
-        if _by_name(name, value)
-    ]
+    where = [f"{name} {tuple(value.shape)}" for name, value in given if name in named]
     options = ", ".join(f"{name}={_option(value)}" for name, value in (case.init or {}).items())
     head = case.target if case.init is None else f"{case.target}({options})"
     extra = [", ".join(where)] if where else []
@@ -78,9 +74,14 @@ def _change(case: Case, varied: Case) -> str:
     return ""
 
 
-def _by_name(name: str, value: Any) -> bool:
-    """Tell whether an input is shown by its name and shape alone."""
-    return name in ("x", "memory") and isinstance(value, Tensor)
+def _by_name(case: Case, name: str, value: Any) -> bool:
+    """Tell whether an input is shown by its name and shape alone.
+
+    Without a layer's weights its numbers say little; a function has none.
+    """
+    if name not in ("x", "memory") or not isinstance(value, Tensor):
+        return False
+    return case.init is not None or value.numel() > SMALL
 
 
 def _short(value: Any) -> str:

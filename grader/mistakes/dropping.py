@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from grader.mistakes.lines import Edits
+from grader.mistakes.lines import RETURN, Edits
 from grader.model import Bug
 from grader.patching import bug, each_and_all
 
@@ -85,5 +85,44 @@ def unscaled_mistakes(lines: Sequence[str]) -> tuple[Bug, ...]:
             says="what dropout leaves is not scaled up, so the sublayer's answer shrinks in train "
             "mode",
             ask="Over many calls in train mode, what should the mean of the dropped-out answer be?",
+        ),
+    )
+
+
+def misplaced_dropout_mistakes(query: str, value: str) -> tuple[Bug, ...]:
+    """Return the mistakes of dropping, in training, what is no attention weight.
+
+    `query` and `value` are the lines `q = …` and `v = …` that project them.
+    """
+    ask = "Which of your tensors has rows that sum to one, and which one do you drop?"
+
+    def dropped(what: str) -> str:
+        return f"nn.functional.dropout({what}, 0.5, self.training)"
+
+    output, average = (
+        (RETURN, f"return {dropped('self.out_proj(context)')}"),
+        (RETURN, f"return self.out_proj({dropped('context')})"),
+    )
+    return (
+        bug(
+            "dropout-on-output",
+            output,
+            says="dropout hits what the output projection returns, where attention weights alone "
+            "may be dropped",
+            ask=ask,
+        ),
+        bug(
+            "dropout-on-features",
+            variants=[[(value, f"{value}\nv = {dropped('v')}")], [average]],
+            says="dropout hits features: the tokens, the values or what is averaged of them, where "
+            "attention weights alone may be dropped",
+            ask=ask,
+        ),
+        bug(
+            "dropout-on-scores",
+            (query, f"{query}\nq = {dropped('q')}"),
+            says="dropout hits what scores are made of, the queries or the keys, where attention "
+            "weights alone may be dropped",
+            ask=ask,
         ),
     )

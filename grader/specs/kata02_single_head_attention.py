@@ -6,20 +6,21 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from grader.mistakes.dropping import misplaced_dropout_mistakes
 from grader.model import Axis, Case, Check, Kata, Question, Recipe, Shape, Target
 from grader.patching import bug, each_and_all
+from grader.properties import dropped_weights_only
 from grader.strategies import (
     attention_roles,
     attention_weights,
     causal,
     integer,
+    laid_out,
     numbers,
     padding,
     window,
-    with_equal_scores,
     with_last_token_changed,
     with_loud_padding,
-    with_low_scores,
     with_padding_changed,
     word,
 )
@@ -136,9 +137,7 @@ def _layer(recipe: Recipe) -> Case:
         compared=None if pad_mask is None else pad_mask[:, :, None],
         banned=BANNED,
     )
-    low = integer(recipe, "low", 0)
-    case = with_low_scores(case, low) if low else case
-    return with_equal_scores(case) if integer(recipe, "equal", 0) else case
+    return laid_out(case, recipe)
 
 
 def with_last_key_changed(case: Case) -> Case:
@@ -456,6 +455,12 @@ CHECKS = (
         ),
         after=("layer_matches", "masks_are_applied"),
     ),
+    dropped_weights_only(
+        LAYER,
+        {"of": "layer", "length": 2, "d_model": 12, "seed": 99},
+        name="layer_drops_weights_only",
+        after="layer_is_the_same_in_training",
+    ),
     Check(
         "layer_survives_large_inputs",
         "large inputs give a finite, right output",
@@ -666,6 +671,7 @@ LINEAR = "nn.Linear(d_model, d_model)"
 EXP = "weights = torch.exp(scores{shift})\nweights = weights / weights.sum({sum})"
 
 BUGS = (
+    *misplaced_dropout_mistakes(QUERY, VALUE),
     bug(
         "scale-missing",
         (SCALE, ""),

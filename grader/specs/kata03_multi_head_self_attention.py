@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from grader.mistakes.dropping import misplaced_dropout_mistakes
 from grader.mistakes.lines import Head, Mask, both_fills
 from grader.mistakes.masking import (
     dead_mask_mistakes,
@@ -14,18 +15,17 @@ from grader.mistakes.scoring import product_mistakes, scale_mistakes, softmax_mi
 from grader.mistakes.splitting import split_mistakes
 from grader.model import Case, Check, Kata, Question, Recipe, Target
 from grader.patching import bug
-from grader.properties import hidden_keys, workmanship
+from grader.properties import dropped_weights_only, hidden_keys, workmanship
 from grader.strategies import (
     attention_roles,
     attention_weights,
     causal,
     integer,
+    laid_out,
     numbers,
     padding,
     window,
-    with_equal_scores,
     with_last_token_changed,
-    with_low_scores,
     with_padding_changed,
     word,
 )
@@ -79,9 +79,7 @@ def build(recipe: Recipe) -> Case:
         compared=None if pad_mask is None else pad_mask[:, :, None],
         banned=frozenset({"scaled_dot_product_attention", "MultiheadAttention", "Transformer"}),
     )
-    low = integer(recipe, "low", 0)
-    case = with_low_scores(case, low) if low else case
-    return with_equal_scores(case) if integer(recipe, "equal", 0) else case
+    return laid_out(case, recipe)
 
 
 SIZES = {"batch": (1, 3), "length": (1, 5), "heads": (1, 3), "head_dim": (1, 4), "seed": (0, 999)}
@@ -187,6 +185,11 @@ CHECKS = (
         ),
         after=("values_match", "masks_are_applied"),
     ),
+    dropped_weights_only(
+        NAME,
+        {"length": 2, "heads": 1, "head_dim": 12, "seed": 90},
+        after="train_mode_changes_nothing",
+    ),
     Check(
         "large_inputs_stay_finite",
         "large inputs give finite, right values",
@@ -273,6 +276,7 @@ BUGS = (
     *misread_mask_mistakes(MASKED),
     *scale_mistakes(),
     *layer_mistakes(HEADS),
+    *misplaced_dropout_mistakes(QUERY.projected, VALUE.projected),
     *split_mistakes(HEADS),
     *softmax_mistakes(MASKED),
     *key_mask_mistakes(PAD, MASKED),

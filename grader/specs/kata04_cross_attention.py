@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from grader.mistakes.dropping import misplaced_dropout_mistakes
 from grader.mistakes.lines import MERGE, Head, Mask
 from grader.mistakes.masking import (
     dead_mask_mistakes,
@@ -14,16 +15,15 @@ from grader.mistakes.scoring import product_mistakes, scale_mistakes, softmax_mi
 from grader.mistakes.splitting import split_mistakes
 from grader.model import Case, Check, Kata, Question, Recipe, Target
 from grader.patching import bug, each_and_all
-from grader.properties import hidden_keys, workmanship
+from grader.properties import dropped_weights_only, hidden_keys, workmanship
 from grader.strategies import (
     attention_roles,
     attention_weights,
     integer,
+    laid_out,
     numbers,
     padding,
-    with_equal_scores,
     with_last_token_changed,
-    with_low_scores,
     with_tokens_changed,
     word,
 )
@@ -58,9 +58,7 @@ def build(recipe: Recipe) -> Case:
         tolerance=1e-2 if times > 10 else 1e-9,
         banned=frozenset({"scaled_dot_product_attention", "MultiheadAttention", "Transformer"}),
     )
-    low = integer(recipe, "low", 0)
-    case = with_low_scores(case, low) if low else case
-    return with_equal_scores(case) if integer(recipe, "equal", 0) else case
+    return laid_out(case, recipe)
 
 
 def with_memory_padding_changed(case: Case) -> Case:
@@ -178,6 +176,11 @@ CHECKS = (
             {"mode": "train", "mask": "right", "batch": 3, "seed": 80},
         ),
         after=("values_match", "mask_is_applied"),
+    ),
+    dropped_weights_only(
+        NAME,
+        {"memory": 2, "length": 3, "heads": 1, "head_dim": 12, "seed": 90},
+        after="train_mode_changes_nothing",
     ),
     Check(
         "large_inputs_stay_finite",
@@ -342,6 +345,7 @@ BUGS = (
     *key_mask_mistakes(PAD, (PAD,), "mask-for-queries"),
     *scale_mistakes(),
     *layer_mistakes(HEADS),
+    *misplaced_dropout_mistakes(QUERY.projected, VALUE.projected),
     *split_mistakes(HEADS),
     *softmax_mistakes((PAD,)),
     *product_mistakes(),

@@ -206,6 +206,24 @@ CHECKS = (
         after=("dropout_sits_before_the_add",),
     ),
     Check(
+        "attention_reads_everything",
+        "in train mode, the attention still reads the whole of x",
+        NAME,
+        "struck",
+        bank=(
+            {
+                "seen": "attention",
+                "train": 1,
+                "dropout": "quarter",
+                "batch": 64,
+                "length": 1,
+                "heads": 1,
+                "head_dim": 16,
+            },
+        ),
+        after=("dropout_sits_before_the_add",),
+    ),
+    Check(
         "dropout_rests_in_eval",
         "in eval mode, nothing is dropped",
         NAME,
@@ -835,11 +853,14 @@ BUGS = (
     ),
     bug(
         "dropout-on-input",
-        variants=moved(
-            attend("self.dropout(x), pad_mask=pad_mask"),
-            (WIDEN, "hidden = self.linear1(self.dropout(middle))"),
-        ),
-        says="dropout hits what goes into a sublayer instead of what comes out",
+        variants=[
+            *moved(
+                attend("self.dropout(x), pad_mask=pad_mask"),
+                (WIDEN, "hidden = self.linear1(self.dropout(middle))"),
+            ),
+            [attend("self.dropout(x), pad_mask=pad_mask")],
+        ],
+        says="dropout hits what goes into a sublayer; only what comes out is to be dropped",
         ask="With a dropout of 1 in train mode, what does your sublayer add?",
     ),
     bug(

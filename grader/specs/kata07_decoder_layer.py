@@ -23,6 +23,7 @@ from grader.strategies import (
     with_dropout_seen,
     with_last_token_changed,
     with_padding_changed,
+    with_second_token_empty,
     with_tokens_changed,
     word,
 )
@@ -135,7 +136,8 @@ def _layer(recipe: Recipe) -> Case:
         banned=frozenset({"Transformer"}),
     )
     seen = word(recipe, "seen", "none")
-    return case if seen == "none" else with_dropout_seen(case, *SEEN[seen])
+    case = case if seen == "none" else with_dropout_seen(case, *SEEN[seen])
+    return with_second_token_empty(case) if integer(recipe, "one_value", 0) else case
 
 
 def with_memory_padding_changed(case: Case) -> Case:
@@ -172,7 +174,19 @@ CHECKS = (
         "causal_mask is made on the device it is asked for",
         MASK,
         "device",
-        bank=({"of": "mask", "length": 4, "device": "cpu"},),
+        bank=(
+            {"of": "mask", "length": 4, "device": "cpu"},
+            # A length of its own: of an answer that keeps masks, that is the bug to name.
+            {"of": "mask", "length": 13, "device": "none"},
+        ),
+    ),
+    Check(
+        "mask_is_made_anew",
+        "what a caller writes into a causal_mask is not in the next one",
+        MASK,
+        "repeats",
+        # A length of its own: what is written into stays wrong in an answer that keeps it.
+        bank=({"of": "mask", "length": 11},),
     ),
     Check(
         "layers_are_found",
@@ -321,6 +335,28 @@ CHECKS = (
                 "d_ff": 40,  # a raw parameter is read by its shape
             }
             for sublayer in SEEN
+        ),
+        after=("dropout_sits_before_the_add",),
+    ),
+    Check(
+        "attentions_read_everything",
+        "in training, both attentions still read the whole of what they are given",
+        LAYER,
+        "struck",
+        bank=tuple(
+            {
+                "seen": sublayer,
+                "one_value": one_value,
+                "mode": "train",
+                "dropout": "quarter",
+                "batch": 64,
+                "length": 1,
+                "source": 2,
+                "heads": 1,
+                "head_dim": 16,
+                "d_ff": 40,
+            }
+            for sublayer, one_value in (("self", 0), ("cross", 1))
         ),
         after=("dropout_sits_before_the_add",),
     ),
@@ -590,8 +626,21 @@ MASK_BUGS = (
     bug(
         "causal-wrong-device",
         (EVERYTHING, "everything = torch.ones(length, length, dtype=torch.bool)"),
-        says="the mask ignores `device` and is made on the CPU, so a layer on a GPU refuses it",
+        variants=[[(EVERYTHING, EVERYTHING.replace("device=device", 'device=device or "cpu"'))]],
+        says="the mask is made on another device than the one that `device` asks for, so a layer "
+        "on a GPU refuses it",
         ask="Where does torch put a new tensor when it is told nothing about it?",
+    ),
+    bug(
+        "causal-mask-kept",
+        (
+            TRIL,
+            "kept = globals().setdefault('_kept', {})\n"
+            "return kept.setdefault((length, device), everything.tril())",
+        ),
+        says="one mask is kept and handed out in every call, so what one caller writes into it, "
+        "all others get",
+        ask="If a caller changes the mask it was given, what does the next one get?",
     ),
     bug(
         "causal-wrong-dtype",
@@ -1235,6 +1284,16 @@ DROPOUT_BUGS = (
         ),
         says="dropout falls on what the norm returns, so it drops the residual path too",
         ask="If everything were dropped, what should still come through?",
+    ),
+    bug(
+        "dropout-on-input",
+        variants=[
+            [_cross("after_self, self.dropout(memory), memory_pad_mask")],
+            [_self("self.dropout(x), causal_mask, pad_mask")],
+            [_cross("self.dropout(after_self), memory, memory_pad_mask")],
+        ],
+        says="dropout hits what goes into an attention; only what comes out is to be dropped",
+        ask="Which tensors does your dropout take, and which of them did a sublayer return?",
     ),
     bug(
         "dropout-in-eval",

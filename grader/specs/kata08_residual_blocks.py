@@ -735,8 +735,11 @@ BUGS = (
                 (DROP, "inner = self.dropout(inner) if self.norm_first else inner"),
                 (BEFORE, "inner = self.norm(x) if self.norm_first else self.dropout(x)"),
             ],
+            [(CALL, CALL.replace("(inner,", "(self.dropout(inner),"))],
+            [(BEFORE, "inner = self.dropout(self.norm(x)) if self.norm_first else x")],
+            [(BEFORE, "inner = self.norm(x) if self.norm_first else self.dropout(x)")],
         ],
-        says="dropout hits what goes into the sublayer instead of what comes out",
+        says="dropout hits what goes into the sublayer; only what comes out is to be dropped",
         ask="With a dropout of 1 in train mode, what does your sublayer add?",
     ),
     bug(

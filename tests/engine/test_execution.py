@@ -120,6 +120,22 @@ def test_a_second_call_is_observed_on_the_same_instance() -> None:
     assert not torch.equal(tensor(outcome), outcome.observed["again"][0])
 
 
+@pytest.mark.parametrize(
+    ("source", "shared"),
+    [
+        ("kept = {}\ndef f(x): return kept.setdefault(x.shape, x * 2)", True),
+        ("kept = {}\ndef f(x): return kept.setdefault(x.shape, x * 2).clone()", False),
+        ("def f(x): return x * 2", False),
+        ("def f(x): return (x[:1] * 0).expand(2, 2)", False),
+    ],
+)
+def test_an_answer_that_a_caller_may_spoil_for_others_is_seen(source: str, shared: bool) -> None:
+    outcome = run(source, observe=frozenset({"repeats"}))
+    assert outcome.observed.get("shared", False) is shared
+    same = torch.equal(tensor(outcome), outcome.observed["again"][0])
+    assert same is not shared
+
+
 def test_torch_is_left_as_it_was() -> None:
     before = (torch.get_default_dtype(), torch.is_grad_enabled())
     run("def f(x):\n    torch.set_default_dtype(torch.float16)\n    torch.set_grad_enabled(False)")

@@ -213,6 +213,34 @@ def test_checks_wait_on_those_before_them() -> None:
     assert status["inputs_are_kept"] == "passed"
 
 
+def test_endless_recursion_is_no_refusal() -> None:
+    refuses = Check("refuses", "it refuses", "double", "raises", bank=({"target": "double"},))
+    kata = replace(KATA, targets=KATA.targets[:1], checks=(refuses,))
+
+    def graded_as(body: str) -> Verdict:
+        source = f"def double(x):\n    {body}\n"
+        return grade(kata, source.encode(), "answer.py", solution=SOLUTION)
+
+    assert graded_as("raise ValueError(x)").status == "passed"
+    endless = graded_as("return double(x)")
+    assert endless.status == "failed"
+    assert endless.score == 0
+    assert "RecursionError" in endless.checks[0].message
+
+
+def test_small_inputs_of_a_function_are_shown_by_their_numbers() -> None:
+    def called(length: int) -> str:
+        broken = Check("values", "", "double", "values", ({"target": "double", "length": length},))
+        kata = replace(KATA, targets=KATA.targets[:1], checks=(broken,))
+        verdict = grade(kata, b"def double(x): return x", "answer.py", solution=SOLUTION)
+        (check,) = verdict.checks
+        assert check.counterexample is not None
+        return check.counterexample.called
+
+    assert re.fullmatch(r"double\(x=\[\[[-\d., ]+\]\]\)", called(1))
+    assert called(4) == "double(x)   with x (4, 4)"
+
+
 def test_gradients_in_place_changes_and_state_are_seen() -> None:
     assert (
         status_of(graded(planted(("return y\n", "return y.detach()\n"))))["gradients_match"]
@@ -337,7 +365,7 @@ def test_the_smallest_hang_is_looked_for_from_below() -> None:
     assert verdict.status == "timeout"
     assert (first.name, first.line, first.message) == ("answers_in_time", 7, "no answer")
     assert first.counterexample is not None
-    assert first.counterexample.called == "double(x)   with x (3, 4)"
+    assert re.fullmatch(r"double\(x=\[\[.*\]\]\)", first.counterexample.called)
     assert len(hung) == 2
 
 

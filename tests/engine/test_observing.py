@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -10,7 +11,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from grader.engine.observing import banned_calls, count_operations, runs_elsewhere
+from grader.engine.observing import (
+    banned_calls,
+    count_operations,
+    recorded_calls,
+    runs_elsewhere,
+)
 
 X = torch.arange(6.0).reshape(2, 3)
 
@@ -51,6 +57,35 @@ def test_a_function_of_the_same_name_is_no_banned_call() -> None:
         return e / e.sum(-1, keepdim=True)
 
     assert calls("softmax", lambda: softmax(X)) == set()
+
+
+@pytest.mark.parametrize(
+    ("group", "call"),
+    [
+        ("softmax", lambda x: torch.softmax(x, -1)),
+        ("softmax", lambda x: x - x.logsumexp(-1, keepdim=True)),
+        ("scaled_dot_product_attention", lambda x: F.scaled_dot_product_attention(x, x, x)),
+    ],
+)
+def test_a_call_in_another_thread_is_seen(group: str, call: Callable[[Tensor], Tensor]) -> None:
+    x = torch.rand(1, 2, 3, 4, requires_grad=True)
+    with ThreadPoolExecutor(1) as pool:
+        returned = pool.submit(call, x).result()
+    assert recorded_calls((returned,), frozenset({group})) == {group}
+
+
+def test_a_function_of_the_learners_own_is_no_recorded_call() -> None:
+    class Softmax(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            return x.exp()
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Tensor) -> Tensor:
+            return grads[0]
+
+    returned = Softmax.apply(torch.rand(3, requires_grad=True))
+    assert recorded_calls(returned, frozenset({"softmax"})) == set()
 
 
 def test_ready_made_attention_is_seen() -> None:
@@ -134,3 +169,16 @@ def test_a_buffer_follows_its_module_and_a_plain_attribute_does_not() -> None:
 
     assert trouble(registered=True) == ""
     assert trouble(registered=False)
+
+
+@pytest.mark.parametrize(
+    ("made_on", "trouble"),
+    [(lambda device: device, ""), (lambda device: device or "cpu", "on cpu, whatever")],
+)
+def test_no_device_stands_for_the_default_one(made_on: Callable[[Any], Any], trouble: str) -> None:
+    def mask(length: int, device: Any = None) -> Tensor:
+        return torch.ones(length, length, dtype=torch.bool, device=made_on(device)).tril()
+
+    seen = runs_elsewhere(lambda: mask, lambda: mask, lambda: ((), {"length": 3, "device": None}))
+    assert trouble in seen
+    assert bool(seen) == bool(trouble)

@@ -1,0 +1,47 @@
+"""Tell by the values what dropout struck, where it may strike attention weights alone."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from grader.engine.dropping import added
+
+# Dropped weights leave one size of what is left, and two where they are made to sum
+# to one again. What else is dropped leaves many.
+MOST_SIZES = 2
+ALIKE = 1e-4
+
+ALLOWED = "in training, attention weights may be dropped and nothing else"
+INPUT_KEPT = "in training, dropout is for what a sublayer returns"
+MESSAGES = {
+    "output": f"dropout hits what the layer returns: {ALLOWED}",
+    "features": f"dropout hits the tokens, the values or their average: {ALLOWED}",
+    "scores": f"dropout hits the queries, the keys or the scores: {ALLOWED}",
+    "input": f"dropout hits what goes into an attention: {INPUT_KEPT}",
+}
+
+
+def struck(trained: Tensor, rested: Tensor, *, normed: bool) -> str:
+    """Return which of `MESSAGES` is true of outputs (B, L, D) in train and in eval mode, or "".
+
+    The case is laid out by `with_one_value`, so that every row of the output is one
+    weight times something fixed, and all batch rows are alike; or, `normed`, by
+    `with_dropout_seen`, so that this holds of what the sublayer adds.
+    """
+    if trained.shape != rested.shape or trained.dim() != 3 or trained.shape[-1] < 4:
+        return ""
+    if normed:
+        return "input" if _sizes(added(trained) / added(rested)) > MOST_SIZES else ""
+    ratios = (trained / rested).double().nan_to_num(0.0, 0.0, 0.0)
+    uneven = (ratios.amax(-1) - ratios.amin(-1)).max() > ALIKE
+    if uneven:
+        return "output" if _sizes(ratios) <= MOST_SIZES else "features"
+    sizes = (_sizes(ratios[:, query, 0]) for query in range(ratios.shape[1]))
+    return "scores" if max(sizes) > MOST_SIZES else ""
+
+
+def _sizes(values: Tensor) -> int:
+    """Count how many different values there are beside 0."""
+    kept = values.flatten().nan_to_num(0.0, 0.0, 0.0)
+    kept = kept[kept.abs() > ALIKE].sort().values
+    return int(((kept[1:] - kept[:-1]) > ALIKE * kept[1:].abs()).sum()) + 1 if len(kept) else 0
