@@ -90,7 +90,7 @@ def _kind(case: Case, outcome: Outcome) -> tuple[tuple[object, ...], bool]:
     if outcome.raised is not None:
         return (*common, outcome.raised.kinds[:1]), False
     kind = (*common, outcome.changed, *seen(case, outcome))
-    if "drops" in case.observe:
+    if case.observe & {"drops", "struck"}:
         return kind, False
     random = bool(outcome.observed.get("random"))
     shapes = [
