@@ -36,13 +36,13 @@ def hidden_keys(target: str, low: Recipe, lower: Recipe, after: str) -> tuple[Ch
 def dropped_weights_only(
     target: str, sizes: Recipe, after: str, name: str = "only_weights_are_dropped"
 ) -> Check:
-    """Return the check that what is dropped in training, if anything is, are attention weights.
+    """Return the check that dropout, if there is any, hits attention weights or the output.
 
     `sizes` gives one head, and two tokens to attend to.
     """
     return Check(
         name,
-        "in training, dropout leaves everything but attention weights alone",
+        "in training, dropout leaves queries, keys and values alone",
         target,
         "struck",
         bank=({**sizes, "one_value": 1, "mode": "train", "batch": 64},),

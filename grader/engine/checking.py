@@ -139,12 +139,11 @@ def _struck(bench: Bench, check: Check, recipe: Recipe) -> Finding:
 def _repeats(bench: Bench, check: Check, recipe: Recipe) -> Finding:
     got = bench.got(bench.case(recipe, OBSERVE["repeats"]))
     if repeats(got):
+        if got.observed.get("shared"):
+            return "returns the same tensor in every call: what a caller writes into it, all get"
         return None
-    shared = bool(got.observed.get("shared"))
     return Mismatch(
-        "returns the same tensor in every call: what its caller writes into it, the next call gets"
-        if shared
-        else "the second call with the same input returns something else",
+        "the second call with the same input returns something else",
         _shown(got.returned[0] if got.returned else None),
         _shown((got.observed.get("again") or (None,))[0]),
     )

@@ -145,9 +145,9 @@ class _Call:
             # In eval nothing may depend on the seed; in training everything may.
             again = self.called(subject, args, inputs, seed=0 if self.case.train else 1)
             returned = tuple(_detached(r) for r in returned)
-            if _all_same(returned, again):
-                again = self.once_written_into(subject, first, again)
             self.observed["again"] = tuple(_detached(r) for r in again)
+            if _all_same(returned, again):
+                self.observed["shared"] = self.hands_out_twice(subject, first, again)
         if alignment is not None and alignment.missing:
             # Layers of another form are not the same mistake as layers that are not there.
             # Vectors may be a norm's; else they are biases, and these are free.
@@ -164,13 +164,8 @@ class _Call:
             self.observed["struck"] = self.struck(subject, returned)
         return returned
 
-    def once_written_into(
-        self, subject: Any, *returned: Sequence[Tensor | Alien]
-    ) -> tuple[Tensor | Alien, ...]:
-        """Return the answer to the same call after its caller wrote into the earlier answers.
-
-        Where it differs, `observed` says that answers are "shared".
-        """
+    def hands_out_twice(self, subject: Any, *returned: Sequence[Tensor | Alien]) -> bool:
+        """Tell whether what a caller writes into an answer shows in the next one."""
         before = tuple(_detached(value) for value in returned[0])
         for value in (value for values in returned for value in values):
             if isinstance(value, Tensor):
@@ -178,10 +173,7 @@ class _Call:
                 with suppress(RuntimeError):
                     value.detach().zero_()
         args, inputs = self.arguments()
-        after = self.called(subject, args, inputs)
-        if not _all_same(before, after):
-            self.observed["shared"] = True
-        return after
+        return not _all_same(before, self.called(subject, args, inputs))
 
     def construct(self) -> Any:
         """Return the callable under test: the function, or a fresh module in the right mode."""

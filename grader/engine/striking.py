@@ -11,10 +11,9 @@ from grader.engine.dropping import added
 MOST_SIZES = 2
 ALIKE = 1e-4
 
-ALLOWED = "in training, attention weights may be dropped and nothing else"
+ALLOWED = "in training, attention weights may be dropped, or what the layer returns"
 INPUT_KEPT = "in training, dropout is for what a sublayer returns"
 MESSAGES = {
-    "output": f"dropout hits what the layer returns: {ALLOWED}",
     "features": f"dropout hits the tokens, the values or their average: {ALLOWED}",
     "scores": f"dropout hits the queries, the keys or the scores: {ALLOWED}",
     "input": f"dropout hits what goes into an attention: {INPUT_KEPT}",
@@ -35,7 +34,8 @@ def struck(trained: Tensor, rested: Tensor, *, normed: bool) -> str:
     ratios = (trained / rested).double().nan_to_num(0.0, 0.0, 0.0)
     uneven = (ratios.amax(-1) - ratios.amin(-1)).max() > ALIKE
     if uneven:
-        return "output" if _sizes(ratios) <= MOST_SIZES else "features"
+        # Many write the dropout that follows an attention into it: then whole values go.
+        return "features" if _sizes(ratios) > MOST_SIZES else ""
     sizes = (_sizes(ratios[:, query, 0]) for query in range(ratios.shape[1]))
     return "scores" if max(sizes) > MOST_SIZES else ""
 

@@ -90,7 +90,7 @@ def unscaled_mistakes(lines: Sequence[str]) -> tuple[Bug, ...]:
 
 
 def misplaced_dropout_mistakes(query: str, value: str) -> tuple[Bug, ...]:
-    """Return the mistakes of dropping, in training, what is no attention weight.
+    """Return the mistakes of dropping, in training, neither attention weights nor the output.
 
     `query` and `value` are the lines `q = …` and `v = …` that project them.
     """
@@ -99,30 +99,20 @@ def misplaced_dropout_mistakes(query: str, value: str) -> tuple[Bug, ...]:
     def dropped(what: str) -> str:
         return f"nn.functional.dropout({what}, 0.5, self.training)"
 
-    output, average = (
-        (RETURN, f"return {dropped('self.out_proj(context)')}"),
-        (RETURN, f"return self.out_proj({dropped('context')})"),
-    )
+    average = (RETURN, f"return self.out_proj({dropped('context')})")
     return (
-        bug(
-            "dropout-on-output",
-            output,
-            says="dropout hits what the output projection returns, where attention weights alone "
-            "may be dropped",
-            ask=ask,
-        ),
         bug(
             "dropout-on-features",
             variants=[[(value, f"{value}\nv = {dropped('v')}")], [average]],
             says="dropout hits features: the tokens, the values or what is averaged of them, where "
-            "attention weights alone may be dropped",
+            "attention weights or the output may be dropped",
             ask=ask,
         ),
         bug(
             "dropout-on-scores",
             (query, f"{query}\nq = {dropped('q')}"),
             says="dropout hits what scores are made of, the queries or the keys, where attention "
-            "weights alone may be dropped",
+            "weights or the output may be dropped",
             ask=ask,
         ),
     )

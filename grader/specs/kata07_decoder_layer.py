@@ -632,17 +632,6 @@ MASK_BUGS = (
         ask="Where does torch put a new tensor when it is told nothing about it?",
     ),
     bug(
-        "causal-mask-kept",
-        (
-            TRIL,
-            "kept = globals().setdefault('_kept', {})\n"
-            "return kept.setdefault((length, device), everything.tril())",
-        ),
-        says="one mask is kept and handed out in every call, so what one caller writes into it, "
-        "all others get",
-        ask="If a caller changes the mask it was given, what does the next one get?",
-    ),
-    bug(
         "causal-wrong-dtype",
         (EVERYTHING, "everything = torch.ones(length, length, device=device)"),
         variants=[

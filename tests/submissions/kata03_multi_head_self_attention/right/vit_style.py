@@ -9,7 +9,7 @@ class MultiHeadSelfAttention(nn.Module):
         self.heads = num_heads
         self.scale = dim_head ** -0.5
         self.to_qkv = nn.Linear(d_model, d_model * 3, bias=False)
-        self.to_out = nn.Sequential(nn.Linear(d_model, d_model), nn.Dropout(0.0))
+        self.to_out = nn.Sequential(nn.Linear(d_model, d_model), nn.Dropout(0.1))
         self.attend = nn.Softmax(dim=-1)
 
     def forward(self, x, causal_mask=None, pad_mask=None):
