@@ -32,12 +32,12 @@ def struck(trained: Tensor, rested: Tensor, *, normed: bool) -> str:
     if normed:
         return "input" if _sizes(added(trained) / added(rested)) > MOST_SIZES else ""
     ratios = (trained / rested).double().nan_to_num(0.0, 0.0, 0.0)
-    uneven = (ratios.amax(-1) - ratios.amin(-1)).max() > ALIKE
-    if uneven:
+    sizes = max(_sizes(ratios[:, query]) for query in range(ratios.shape[1]))
+    if sizes <= MOST_SIZES:
         # Many write the dropout that follows an attention into it: then whole values go.
-        return "features" if _sizes(ratios) > MOST_SIZES else ""
-    sizes = (_sizes(ratios[:, query, 0]) for query in range(ratios.shape[1]))
-    return "scores" if max(sizes) > MOST_SIZES else ""
+        return ""
+    uneven = (ratios.amax(-1) - ratios.amin(-1)).max() > ALIKE
+    return "features" if uneven else "scores"
 
 
 def _sizes(values: Tensor) -> int:

@@ -70,12 +70,17 @@ def test_weights_may_be_dropped(weights: Callable[[Tensor], Tensor], seed: int) 
         ("value", "features"),
         ("query", "scores"),
         ("scores", "scores"),
-        ("output", "output"),
     ],
 )
 def test_nothing_else_may_be(name: str, what: str, seed: int) -> None:
     assert told(Attention(**{name: drop}), seed) == what
     assert told(Attention(**{name: drop, "weights": drop}), seed) == what
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("weights", [lambda w: w, drop, renormalised])
+def test_and_so_may_the_output(weights: Callable[[Tensor], Tensor], seed: int) -> None:
+    assert told(Attention(weights=weights, output=drop), seed) == ""
 
 
 @pytest.mark.parametrize("seed", SEEDS)
