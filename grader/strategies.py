@@ -264,6 +264,29 @@ def with_second_token_empty(case: Case) -> Case:
     return replace(case, inputs={**case.inputs, "memory": memory}, weights=weights)
 
 
+def with_equal_features(case: Case) -> Case:
+    """Return the case with tokens that have no variance, before the first norm and behind each.
+
+    All sublayers return zeros, and the shift of a norm is the same in every feature.
+    Whatever its eps, a norm makes of such a token its shift; without an eps, NaN.
+    """
+
+    def level(value: Any, axis: int) -> Tensor:
+        # Whole numbers: their mean is exact.
+        return value.narrow(axis, 0, 1).round().expand_as(value).clone()
+
+    def flat(name: str, value: Any) -> Any:
+        return level(value, -1) if name in ("x", "memory") else value
+
+    weights = {
+        name: (level(value, 0) if name.endswith("bias") else value) if "norm" in name else 0 * value
+        for name, value in case.weights.items()
+    }
+    args = tuple(flat(name, value) for name, value in zip(case.arg_names, case.args, strict=False))
+    inputs = {name: flat(name, value) for name, value in case.inputs.items()}
+    return replace(case, args=args, inputs=inputs, weights=weights)
+
+
 def with_loud_padding(case: Case) -> Case:
     """Multiply all padding by 1e8: what has no weight at all still adds nothing."""
     name = "memory" if "memory" in case.inputs else "x"

@@ -115,12 +115,18 @@ def _inputs_kept(bench: Bench, check: Check, recipe: Recipe) -> Finding:
 
 
 def _undropped(bench: Bench, check: Check, recipe: Recipe) -> Finding:
-    """Compare in train mode; what depends on the seed even so (dropout by hand) is left alone."""
+    """Compare in train mode; what depends on the seed even so (dropout by hand) is left alone.
+
+    Gradients are compared as well where the case observes them.
+    """
     case = bench.case(recipe, OBSERVE["undropped"])
-    got = bench.got(case)
+    expected, got = bench.expected(case), bench.got(case)
     if got.observed.get("random"):
         return None
-    return compare_returned(case, bench.expected(case), got)
+    found = compare_returned(case, expected, got)
+    if isinstance(found, Mismatch) or "gradients" not in case.observe:
+        return found
+    return compare_gradients(case, expected, got)
 
 
 def _drops(bench: Bench, check: Check, recipe: Recipe) -> Finding:
@@ -160,6 +166,8 @@ def _unchanged(bench: Bench, check: Check, recipe: Recipe) -> Finding:
         return None
     if a.shape != case.returns[0]:
         return None  # a wrong shape is another check's matter
+    # So is a wrong dtype, but bools cannot be subtracted.
+    a, b = (t if t.is_floating_point() or t.is_complex() else t.double() for t in (a, b))
     wrong = ~((a - b).abs() <= 1e-6 + 1e-6 * a.abs()) & (a != b)
     wrong &= ~(a.isnan() & b.isnan())
     if varied.compared is not None:

@@ -18,6 +18,7 @@ from grader.strategies import (
     numbers,
     padding,
     with_dropout_seen,
+    with_equal_features,
     with_padding_changed,
     word,
 )
@@ -26,7 +27,7 @@ NAME = "EncoderLayer"
 
 # So close to 1 that nothing survives; yet a dropout written by hand, which
 # divides by 1 - p, stays finite.
-DROPS = {"none": 0.0, "quarter": 0.25, "half": 0.5, "all": 1 - 1e-9}
+DROPS = {"none": 0.0, "hardly": 1e-9, "quarter": 0.25, "half": 0.5, "all": 1 - 1e-9}
 # The two layers of a sublayer by which it is seen how much of it dropout leaves.
 SEEN = {
     "attention": ("self_attn.v_proj", "self_attn.out_proj"),
@@ -76,7 +77,10 @@ def build(recipe: Recipe) -> Case:
         tolerance=1e-2 if times > 1 else 1e-4,
         compared=None if pad_mask is None else pad_mask[:, :, None],
         banned=frozenset({"Transformer"}),
+        observe=frozenset({"gradients"} if integer(recipe, "backward", 0) else ()),
     )
+    if integer(recipe, "flat", 0):
+        return with_equal_features(case)
     seen = word(recipe, "seen", "none")
     return case if seen == "none" else with_dropout_seen(case, *SEEN[seen])
 
@@ -243,6 +247,14 @@ CHECKS = (
         after=("values_match",),
     ),
     Check(
+        "equal_features_stay_finite",
+        "a token whose features are all equal is normalised to the shift, not to NaN",
+        NAME,
+        "values",
+        bank=({"flat": 1, "seed": 44},),
+        after=("values_match",),
+    ),
+    Check(
         "gradients_match",
         "gradients reach the input and every weight",
         NAME,
@@ -254,6 +266,14 @@ CHECKS = (
         draws={**SIZES, "mask": ["none", *MASKS]},
         examples=15,
         after=("values_match", "mask_is_applied"),
+    ),
+    Check(
+        "training_reaches_everything",
+        "with next to no dropout, train mode gives the same values and gradients as eval",
+        NAME,
+        "undropped",
+        bank=({"train": 1, "dropout": "hardly", "backward": 1, "mask": "pad", "seed": 45},),
+        after=("train_mode_without_dropout", "gradients_match"),
     ),
     Check(
         "inputs_are_kept",
@@ -300,7 +320,10 @@ CHECKS = (
         "everything follows the input to a GPU",
         NAME,
         "device",
-        bank=({"mask": "pad", "seed": 56},),
+        bank=(
+            {"mask": "pad", "seed": 56},
+            {"mask": "pad", "train": 1, "dropout": "half", "seed": 56},
+        ),
         after=("mask_is_applied",),
     ),
     Check(

@@ -21,6 +21,7 @@ from grader.strategies import (
     numbers,
     padding,
     with_dropout_seen,
+    with_equal_features,
     with_last_token_changed,
     with_padding_changed,
     with_second_token_empty,
@@ -31,7 +32,7 @@ from grader.strategies import (
 MASK, LAYER = "causal_mask", "DecoderLayer"
 # With almost everything dropped, where dropout sits shows exactly. Not 1.0: dropout
 # written by hand divides by 1 - p.
-DROPOUT = {"none": 0.0, "quarter": 0.25, "half": 0.5, "nearly": 1 - 1e-9}
+DROPOUT = {"none": 0.0, "hardly": 1e-9, "quarter": 0.25, "half": 0.5, "nearly": 1 - 1e-9}
 # The two layers of a sublayer by which it is seen how much of it dropout leaves.
 SEEN = {
     "self": ("self_attn.v_proj", "self_attn.out_proj"),
@@ -134,7 +135,10 @@ def _layer(recipe: Recipe) -> Case:
         tolerance=1e-2 if times > 1 else 1e-4,
         compared=None if pad_mask is None else pad_mask[:, :, None],
         banned=frozenset({"Transformer"}),
+        observe=frozenset({"gradients"} if integer(recipe, "backward", 0) else ()),
     )
+    if integer(recipe, "flat", 0):
+        return with_equal_features(case)
     seen = word(recipe, "seen", "none")
     case = case if seen == "none" else with_dropout_seen(case, *SEEN[seen])
     return with_second_token_empty(case) if integer(recipe, "one_value", 0) else case
@@ -284,6 +288,14 @@ CHECKS = (
         after=("values_match",),
     ),
     Check(
+        "equal_features_stay_finite",
+        "a token whose features are all equal is normalised to the shift, not to NaN",
+        LAYER,
+        "values",
+        bank=({"flat": 1, "seed": 45},),
+        after=("values_match",),
+    ),
+    Check(
         "gradients_match",
         "gradients reach x, the memory and every weight",
         LAYER,
@@ -380,6 +392,14 @@ CHECKS = (
         after=("dropout_ends_with_training",),
     ),
     Check(
+        "training_reaches_everything",
+        "with next to no dropout, train mode gives the same values and gradients as eval",
+        LAYER,
+        "undropped",
+        bank=({"mode": "train", "dropout": "hardly", "backward": 1, "mask": "all", "seed": 46},),
+        after=("training_is_the_same_without_dropout", "gradients_match"),
+    ),
+    Check(
         "inputs_are_kept",
         "x, the memory and the masks are not changed in place",
         LAYER,
@@ -433,7 +453,10 @@ CHECKS = (
         "everything follows the input to a GPU",
         LAYER,
         "device",
-        bank=({"mask": "all", "seed": 58},),
+        bank=(
+            {"mask": "all", "seed": 58},
+            {"mask": "all", "mode": "train", "dropout": "half", "seed": 58},
+        ),
         after=("masks_are_applied",),
     ),
     Check(

@@ -11,13 +11,20 @@ from grader.mistakes.dropping import (
 )
 from grader.model import Case, Check, Edit, Kata, Part, Question, Recipe, Role, Target
 from grader.patching import bug
-from grader.strategies import alternating, integer, norm_weights, numbers, word
+from grader.strategies import (
+    alternating,
+    integer,
+    norm_weights,
+    numbers,
+    with_equal_features,
+    word,
+)
 
 NAME = "ResidualBlock"
 
 # So close to 1 that nothing survives; yet a dropout written by hand, which
 # divides by 1 - p, stays finite.
-DROPS = {"none": 0.0, "quarter": 0.25, "half": 0.5, "all": 1 - 1e-9}
+DROPS = {"none": 0.0, "hardly": 1e-9, "quarter": 0.25, "half": 0.5, "all": 1 - 1e-9}
 
 
 def build(recipe: Recipe) -> Case:
@@ -46,7 +53,10 @@ def build(recipe: Recipe) -> Case:
         train=bool(integer(recipe, "train", 0)),
         dtype=word(recipe, "dtype", "float64"),
         tolerance=1e-9 if norm_first and bypassed else 1e-4,
+        observe=frozenset({"gradients"} if integer(recipe, "backward", 0) else ()),
     )
+    if integer(recipe, "flat", 0):
+        return with_equal_features(case)
     return _measuring(case) if part == "lifting" else case
 
 
@@ -290,6 +300,17 @@ CHECKS = (
         after=("post_norm_matches", "pre_norm_matches"),
     ),
     Check(
+        "equal_features_stay_finite",
+        "a token whose features are all equal is normalised to the shift, not to NaN",
+        NAME,
+        "values",
+        bank=(
+            {"flat": 1, "part": "zeros", "seed": 49},
+            {"flat": 1, "part": "identity", "norm_first": 1, "seed": 50},
+        ),
+        after=("post_norm_matches", "pre_norm_matches"),
+    ),
+    Check(
         "gradients_match",
         "gradients reach the input, the further arguments and the norm",
         NAME,
@@ -303,6 +324,17 @@ CHECKS = (
         draws={**SIZES, "norm_first": [0, 1], "part": ["mixing", "steering", "zeros"]},
         examples=20,
         after=("post_norm_matches", "pre_norm_matches"),
+    ),
+    Check(
+        "training_reaches_everything",
+        "with next to no dropout, train mode gives the same values and gradients as eval",
+        NAME,
+        "undropped",
+        bank=(
+            {"train": 1, "dropout": "hardly", "backward": 1, "seed": 63},
+            {"train": 1, "dropout": "hardly", "backward": 1, "norm_first": 1, "seed": 64},
+        ),
+        after=("train_mode_without_dropout", "gradients_match"),
     ),
     Check(
         "inputs_are_kept",
@@ -364,7 +396,11 @@ CHECKS = (
         "everything follows the input to a GPU, the sublayer too",
         NAME,
         "device",
-        bank=({"seed": 65}, {"norm_first": 1, "seed": 66}),
+        bank=(
+            {"seed": 65},
+            {"norm_first": 1, "seed": 66},
+            {"train": 1, "dropout": "half", "seed": 67},
+        ),
         after=("post_norm_matches", "pre_norm_matches"),
     ),
     Check(
