@@ -182,6 +182,7 @@ class Watcher:
         (self.at,) = submissions([after], [], self.settings)
         if all(each.path != self.at.path for each in self.asked):
             self.asked.append(self.at)
+            self.saves.add(self.at.path)
         self.grade()
 
     def hint(self) -> None:
@@ -214,8 +215,9 @@ class Saves:
     `wakes` can be selected on. `fault` says why there is nothing to come.
     """
 
-    def __init__(self, folders: Iterable[Path], *, poll: bool) -> None:
-        self._folders = sorted(set(folders))
+    def __init__(self, files: Iterable[Path], *, poll: bool) -> None:
+        self._looks = {path: _look(path) for path in files}
+        self._folders = sorted({path.parent for path in self._looks})
         self._poll = poll
         self._paths: queue.SimpleQueue[Path] = queue.SimpleQueue()
         self._stop = threading.Event()
@@ -247,6 +249,10 @@ class Saves:
                 found.add(self._paths.get_nowait())
         return found
 
+    def add(self, path: Path) -> None:
+        """Look after one file more, in a folder that is watched already."""
+        self._looks.setdefault(path, _look(path))
+
     def _listen(self) -> None:
         import watchfiles
 
@@ -258,15 +264,23 @@ class Saves:
                 step=STEP,
                 stop_event=self._stop,
                 rust_timeout=100,
+                yield_on_timeout=True,
                 raise_interrupt=False,
                 force_polling=True if self._poll else None,
                 poll_delay_ms=POLL_EVERY,
                 recursive=False,
                 ignore_permission_denied=True,
             ):
-                for _, path in changes:
-                    self._paths.put(Path(path))
-                os.write(self._bell, b"!")
+                saved = {Path(path) for _, path in changes}
+                # Polling tells times apart by the second: it may miss the last of a burst.
+                for path, before in list(self._looks.items()):
+                    self._looks[path] = _look(path)
+                    if self._looks[path] != before:
+                        saved.add(path)
+                for path in saved:
+                    self._paths.put(path)
+                if saved:
+                    os.write(self._bell, b"!")
         except (OSError, RuntimeError) as error:
             self.fault = f"saves cannot be watched here: {error}; --poll looks at the files instead"
             os.write(self._bell, b"!")
@@ -341,7 +355,7 @@ def watch(entries: Sequence[Entry], files: Sequence[str], settings: Settings, *,
 
         grader = stack.enter_context(Grader(settings.timeout, stop))
         grader.warm()
-        saves = stack.enter_context(Saves(folders, poll=poll))
+        saves = stack.enter_context(Saves([each.path for each in asked], poll=poll))
         watcher = Watcher(asked, settings, out, err, grader, saves)
         keyboard = stack.enter_context(_keyboard())
         out.line(f"watching {', '.join(sorted(map(written, folders)))}; a save is graded at once")
@@ -363,6 +377,14 @@ def _latest(asked: Sequence[Submission]) -> Submission:
         return 0.0
 
     return max(begun, key=edited, default=asked[0])
+
+
+def _look(path: Path) -> tuple[int, ...] | None:
+    """Return what changes in a file's entry when it is written, None where there is no file."""
+    with contextlib.suppress(OSError):
+        about = path.stat()
+        return (about.st_mtime_ns, about.st_size, about.st_ino)
+    return None
 
 
 def _content(path: Path) -> bytes | None:

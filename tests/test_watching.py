@@ -25,6 +25,7 @@ def softmax(x, dim=-1):
 """
 # A named bug, and one that has to be looked for.
 WRONG = RIGHT.replace("e / e.sum(dim, keepdim=True)", "e / e.sum(-1, keepdim=True)")
+HALF = "import torch\n"
 SLOW = RIGHT.replace("    e =", "    import time; time.sleep(0.3)\n    e =")
 
 Start = Callable[..., Any]
@@ -87,6 +88,17 @@ def copy_over(file: Path, text: str) -> None:
     shutil.copy(source, file)
 
 
+def within_a_second(file: Path, text: str) -> None:
+    """Save twice so that the times of the files differ by nanoseconds."""
+    second = time.time_ns() // 10**9 * 10**9
+    for number, content in enumerate((HALF, text)):
+        other = file.with_name("other")
+        other.write_text(content)
+        os.utime(other, ns=(second + number, second + number))
+        other.replace(file)
+        time.sleep(0.3)
+
+
 def in_a_burst(file: Path, text: str) -> None:
     for number in range(6):
         file.write_text(f"{text}# {number}\n")
@@ -94,7 +106,14 @@ def in_a_burst(file: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "save", [lambda file, text: file.write_text(text), rename_over, copy_over, in_a_burst]
+    "save",
+    [
+        lambda file, text: file.write_text(text),
+        rename_over,
+        copy_over,
+        in_a_burst,
+        within_a_second,
+    ],
 )
 @pytest.mark.parametrize("words", [("kata1",), ("kata1", "--poll")])
 def test_every_way_to_save_is_seen(

@@ -708,7 +708,7 @@ BUGS = (
         "ffn-gelu-for-relu",
         variants=[
             [(RELU, f"hidden = nn.functional.{name}(hidden)")]
-            for name in ("gelu", "silu", "leaky_relu")
+            for name in ("gelu", "silu", "leaky_relu", "elu", "relu6")
         ]
         + [[(RELU, "hidden = torch.tanh(hidden)")]],
         says="the activation is another one than ReLU",
