@@ -38,7 +38,9 @@ EXIT_CODES = {
 INTERRUPTED = 130
 DEV = {
     "check": "prove that katas do what they promise",
+    "mutants": "grade mechanical mutants of right answers; none may pass",
     "new": "start a kata: a small one that works, to be changed",
+    "rewrites": "grade right answers, rewritten at random; none may fail",
     "stubs": "write the stubs in katas/ from their solutions",
 }
 PACKAGES = ("torch", "hypothesis", "rich", "watchfiles", "prompt_toolkit")
@@ -216,7 +218,7 @@ def _edited(file: str) -> float:
 
 def _develop(argv: list[str]) -> int:
     if argv[:1] in (["--help"], ["-h"], ["help"]):
-        lines = [f"  python -m grader dev {name:<6} {text}" for name, text in DEV.items()]
+        lines = [f"  python -m grader dev {name:<8} {text}" for name, text in DEV.items()]
         _write("\n".join(["for authors of katas; each takes --help:", *lines]))
         return 0
     if not argv or argv[0] not in DEV:

@@ -1,4 +1,4 @@
-"""Commands for authors of katas: start one, generate its stub, prove it right.
+"""Commands for authors of katas: start one, generate its stub, prove it and the grader right.
 
 Each takes the words after its name and returns an exit code: 0 fine, 1 there
 is something to mend, 2 wrong use, 70 a fault that has nothing to do with the
@@ -7,8 +7,10 @@ katas.
 
 from __future__ import annotations
 
+from grader.dev.accepting import rewrite as rewrites
 from grader.dev.creating import new
 from grader.dev.proving import check
 from grader.dev.stubbing import stubs
+from grader.dev.surviving import mutate as mutants
 
-__all__ = ["check", "new", "stubs"]
+__all__ = ["check", "mutants", "new", "rewrites", "stubs"]

@@ -101,6 +101,11 @@ class Diagnosis:
         ]
         self.known: frozenset[str] = frozenset()
 
+    def single(self) -> tuple[NamedBug, ...]:
+        """Return the one bug that explains everything, or nothing: the quickest part of `run`."""
+        exact = [suspect for suspect in self.singles if self.explains(suspect)]
+        return self.named(exact) if self.differing and exact else ()
+
     def run(self, known: Collection[str] = ()) -> tuple[NamedBug, ...]:
         """Return the bugs of the smallest exact explanation, else the best partial one.
 

@@ -47,16 +47,17 @@ def grade(
     store: Store | None = None,
     preliminary: Callable[[Verdict], None] | None = None,
     load: Callable[[bytes, str], Answer] = LocalAnswer,
+    how: type[Grading] | None = None,
 ) -> Verdict:
     """Grade the file `source`, which lies at `path`, as an answer to `kata`.
 
     `solution` is the reference's source, by default the one in `solutions/`.
     `examples` overrides how many Hypothesis examples each check explores, 0 for
     none. `store` keeps what is known of the solution and its mutants from one
-    grading to the next. `preliminary`
-    is told the verdict before the bugs are named, which may take longer. `load`
-    says where the answer runs. The same source, examples and seed always give
-    the same verdict.
+    grading to the next. `preliminary` is told the verdict before the bugs are
+    named, which may take longer. `load` says where the answer runs, `how` grades
+    otherwise than in full. The same source, examples and seed always give the
+    same verdict.
     """
     started = time.perf_counter()
     try:
@@ -72,7 +73,8 @@ def grade(
         solution = catalog.find(str(kata.number)).solution_path.read_text(encoding="utf-8")
     store = store or Store(kata, solution)
     store.reference.tidy()
-    return Grading(kata, answer, store, path, examples, seed, progress, preliminary).run(started)
+    grading = (how or Grading)(kata, answer, store, path, examples, seed, progress, preliminary)
+    return grading.run(started)
 
 
 @dataclass

@@ -9,7 +9,7 @@ any answer runs, the two private ones move to numbers of their own: from then
 on stdin is empty, and stdout and stderr both end in the pipe for prints.
 
 A job is one JSON line: {"id", "number", "stem", "path", "source" (base64), "examples",
-"seed"}. A reply is one JSON line: {"ready": true} once torch is loaded, then
+"seed", "depth"}. A reply is one JSON line: {"ready": true} once torch is loaded, then
 with the id of its job {"progress", "title"}, {"verdict"}, {"memory": message}
 or {"fault": traceback}. Ids are random words, so that an answer that writes to
 every file it finds does not speak for the grader by accident.
@@ -171,9 +171,17 @@ class Judge:
             progress=lambda fraction, title: tell(progress=fraction, title=title),
             store=self._store(kata, solution),
             preliminary=lambda verdict: tell(preliminary=to_dict(verdict)),
-            load=load,
+            **self._way(load, job["depth"]),
         )
         return {"verdict": to_dict(verdict)}
+
+    def _way(self, load: Callable[..., Any], depth: str) -> dict[str, Any]:
+        """Return where the answer runs, and how it is graded."""
+        if depth == "full":
+            return {"load": load}
+        from grader.engine.skimming import Skimming, TimedAnswer, Unnamed
+
+        return {"load": TimedAnswer, "how": Skimming if depth == "named" else Unnamed}
 
     def _store(self, kata: Kata, solution: str) -> Store:
         from grader.engine.mutants import Store

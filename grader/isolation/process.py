@@ -40,13 +40,18 @@ Message = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Job:
-    """One file to grade as the answer to one kata. `path` is how the learner calls it."""
+    """One file to grade as the answer to one kata. `path` is how the learner calls it.
+
+    Other depths than "full" are for answers of our own: they run in the grading process,
+    as far as the first check that fails, which is "named" or not (`grader.engine.skimming`).
+    """
 
     entry: Entry
     path: str
     source: bytes
     examples: int | None = None
     seed: int = 0
+    depth: Literal["full", "named", "unnamed"] = "full"
 
 
 class Process:
@@ -234,6 +239,7 @@ class Process:
             "source": base64.b64encode(job.source).decode(),
             "examples": job.examples,
             "seed": job.seed,
+            "depth": job.depth,
         }
         data = json.dumps(line).encode() + b"\n"
         with contextlib.suppress(OSError, ValueError):
