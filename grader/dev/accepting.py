@@ -84,13 +84,17 @@ def rewrite(argv: Sequence[str]) -> int:
                 return pool.grade([attempt.job() for attempt in attempts], quiet)
 
             attempts = drawn(entries, asked.count, asked.seed)
+            suspects: list[Attempt] = []
             for attempt, verdict in zip(attempts, verdicts(attempts), strict=True):
                 count = counts[attempt.entry.name]
                 count.tried += 1
                 count.kinds.update(attempt.result.kinds)
+                suspects += [attempt] * (verdict.status != "passed")
+            # Only now is the pool free again. What was ended from outside passes this time.
+            for attempt, verdict in zip(suspects, list(verdicts(suspects)), strict=True):
                 if verdict.status != "passed":
                     told = rejection(smallest(attempt, verdicts), verdicts)
-                    count.rejected.append(told)
+                    counts[attempt.entry.name].rejected.append(told)
                     if not asked.json:
                         console().print(told)
         if asked.json:

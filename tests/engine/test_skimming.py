@@ -8,6 +8,7 @@ import pytest
 
 from grader.dev.mutating import mutants
 from grader.dev.templates import spec as template
+from grader.engine import skimming
 from grader.engine.grading import grade
 from grader.engine.mutants import Store
 from grader.engine.skimming import Skimming, TimedAnswer, Unnamed
@@ -59,12 +60,19 @@ def test_names_a_bug_that_explains_everything_alone(store: Store) -> None:
     assert skimmed(wrong, store, Unnamed).bugs == ()
 
 
+@pytest.fixture
+def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(skimming, "CALL_LIMIT", 0.2)
+
+
+@pytest.mark.usefixtures("_hurried")
 @pytest.mark.parametrize("body", ["while True: pass", "for _ in iter(int, 1): x + 1"])
 def test_an_endless_call_ends(store: Store, body: str) -> None:
     verdict = skimmed(f"def center(x):\n    {body}\n", store)
     assert verdict.status == "timeout"
 
 
+@pytest.mark.usefixtures("_hurried")
 def test_an_endless_call_that_swallows_everything_ends(store: Store) -> None:
     source = (
         "def center(x):\n    while True:\n        try:\n            x + 1\n"
@@ -73,5 +81,6 @@ def test_an_endless_call_that_swallows_everything_ends(store: Store) -> None:
     assert skimmed(source, store).status == "timeout"
 
 
+@pytest.mark.usefixtures("_hurried")
 def test_a_file_that_hangs_while_it_is_loaded_ends(store: Store) -> None:
     assert skimmed("while True: pass\n", store).status in ("timeout", "not_loadable")
