@@ -46,12 +46,14 @@ if TYPE_CHECKING:
 STEP, DEBOUNCE, POLL_EVERY = 20, 300, 200
 # Seconds. How long a file may be away while an editor puts another in its place.
 AWAY = 0.4
+# A tool that saves many times in a row is waited for until it pauses, but not forever.
+PAUSE, LONGEST_BURST = 0.1, 2.0
 LOOK = 0.5
 KEYS = "n next, h hint, l list, r reset, q quit"
 
 
 class SavedAgain(Exception):
-    """The file that is being graded is not the one on the disk any more."""
+    """A file holds something new while one is being graded."""
 
 
 class Keyboard(Protocol):
@@ -118,6 +120,7 @@ class Watcher:
                 self.verdict = self.graded()
             except SavedAgain:
                 self.grader.cancel()
+                self.at = self.settled()
                 self.screen.line("saved again: starting over")
                 continue
             break
@@ -136,9 +139,20 @@ class Watcher:
 
     def unwanted(self) -> bool:
         """Stop a grading whose file was saved again; asked ten times a second."""
-        if self.changed(self.saves.taken()) is not None:
+        saved = self.saves.taken()
+        if self.changed(saved) is not None:
+            self.saves.put_back(saved)
             raise SavedAgain
         return False
+
+    def settled(self) -> Submission:
+        """Wait until nothing is saved any more; return what was saved last."""
+        saved: set[Path] = set()
+        deadline = time.monotonic() + LONGEST_BURST
+        while time.monotonic() < deadline and (more := self.saves.taken()):
+            saved |= more
+            time.sleep(PAUSE)
+        return self.changed(saved) or self.at
 
     def changed(self, paths: Iterable[Path]) -> Submission | None:
         """Return the submission among these paths whose file holds something new."""
@@ -248,6 +262,11 @@ class Saves:
             while True:
                 found.add(self._paths.get_nowait())
         return found
+
+    def put_back(self, paths: Iterable[Path]) -> None:
+        """Have files count as written since the last time."""
+        for path in paths:
+            self._paths.put(path)
 
     def add(self, path: Path) -> None:
         """Look after one file more, in a folder that is watched already."""

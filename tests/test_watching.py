@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import shutil
 import signal
@@ -53,6 +54,7 @@ def start(copy: Path, tmp_path: Path) -> Iterator[Start]:
             timeout=60,
             dimensions=(40, columns),
         )
+        child.logfile_read = io.StringIO()
         started.append(child)
         return child
 
@@ -103,6 +105,34 @@ def in_a_burst(file: Path, text: str) -> None:
     for number in range(6):
         file.write_text(f"{text}# {number}\n")
         time.sleep(0.01)
+
+
+def test_a_long_burst_of_saves_is_graded_once_it_ends(start: Start, file: Path) -> None:
+    child = start("kata1")
+    child.expect("NOT STARTED")
+    for number in range(40):
+        file.write_text(f"{RIGHT}# {number}\n")
+        time.sleep(0.03)
+    file.write_text(WRONG)
+    child.expect("FAIL")
+    child.expect("behaves exactly like")
+    assert "GRADER FAULT" not in child.logfile_read.getvalue()
+    assert child.logfile_read.getvalue().count("starting over") < 10
+    child.send("q")
+    child.expect(pexpect.EOF)
+
+
+def test_another_file_saved_during_a_run_is_graded_instead(start: Start, file: Path) -> None:
+    child = start("kata1", "kata8")
+    child.expect("NOT STARTED")
+    file.write_text(SLOW)
+    child.expect("kata01_softmax_dim.py")
+    time.sleep(1.0)
+    (file.parent / "kata08_residual_blocks.py").write_text("def half(\n")
+    child.expect("starting over")
+    child.expect("kata08_residual_blocks.py:1")
+    child.send("q")
+    child.expect(pexpect.EOF)
 
 
 @pytest.mark.parametrize(

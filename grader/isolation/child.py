@@ -124,6 +124,7 @@ class Judge:
                     answer.close()
         except Cancelled:
             message = {"cancelled": True}
+            self._nursery.end_all()  # it may have come before an answer was noted
             # It may have come in the midst of tracing.
             sys.settrace(None)
             self._stores.clear()

@@ -18,7 +18,8 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
@@ -41,7 +42,10 @@ class Started:
 
 
 class Workers(Protocol):
-    """Whatever starts workers. Every one that was started has to be ended."""
+    """Whatever starts workers. Every one that was started has to be ended.
+
+    A grading may be cancelled by a signal at any moment, but not in the midst of one of these.
+    """
 
     def start(self) -> Started: ...
 
@@ -49,7 +53,24 @@ class Workers(Protocol):
         """End a worker with all that it started; return its exit code, below 0 for a signal."""
         ...
 
+    def end_all(self) -> None:
+        """End what was started and not ended: the grading was cancelled before it could."""
+        ...
+
     def close(self) -> None: ...
+
+
+@contextmanager
+def _undisturbed() -> Generator[None]:
+    """Put off what cancels a grading until the block is done."""
+    if not hasattr(signal, "SIGUSR2"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR2})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def workers(base: Path) -> Workers:
@@ -71,6 +92,7 @@ class Forking:
     """The judge's side of the nursery."""
 
     def __init__(self, base: Path, work: Callable[[int, int, Path], NoReturn]) -> None:
+        self._alive: dict[int, Started] = {}
         self._control, theirs = socket.socketpair()
         self.pid = os.fork()
         if self.pid == 0:
@@ -82,15 +104,24 @@ class Forking:
         theirs.close()
 
     def start(self) -> Started:
-        reply, descriptors = self._ask({"do": "start"})
-        channel, stacks = descriptors
-        return Started(reply["number"], reply["pid"], socket.socket(fileno=channel), stacks)
+        with _undisturbed():
+            reply, descriptors = self._ask({"do": "start"})
+            channel, stacks = descriptors
+            started = Started(reply["number"], reply["pid"], socket.socket(fileno=channel), stacks)
+            self._alive[started.number] = started
+        return started
 
     def end(self, worker: Started) -> int:
-        worker.channel.close()
-        os.close(worker.stacks)
-        reply, _ = self._ask({"do": "end", "number": worker.number})
+        with _undisturbed():
+            del self._alive[worker.number]
+            worker.channel.close()
+            os.close(worker.stacks)
+            reply, _ = self._ask({"do": "end", "number": worker.number})
         return int(reply["code"])
+
+    def end_all(self) -> None:
+        for worker in list(self._alive.values()):
+            self.end(worker)
 
     def close(self) -> None:
         self._control.close()
@@ -175,9 +206,13 @@ class Spawning:
 
     def __init__(self, base: Path) -> None:
         self._base = base
-        self._processes: dict[int, tuple[subprocess.Popen[bytes], Path]] = {}
+        self._processes: dict[int, tuple[subprocess.Popen[bytes], Path, Started]] = {}
 
     def start(self) -> Started:
+        with _undisturbed():
+            return self._start()
+
+    def _start(self) -> Started:
         scratch = Path(tempfile.mkdtemp(prefix="worker-", dir=self._base))
         stacks = _stack_file(scratch)
         ours, theirs = socket.socketpair()
@@ -194,11 +229,16 @@ class Spawning:
             )
         finally:
             theirs.close()
-        self._processes[process.pid] = (process, scratch)
-        return Started(process.pid, process.pid, ours, stacks)
+        started = Started(process.pid, process.pid, ours, stacks)
+        self._processes[process.pid] = (process, scratch, started)
+        return started
 
     def end(self, worker: Started) -> int:
-        process, scratch = self._processes.pop(worker.number)
+        with _undisturbed():
+            return self._end(worker)
+
+    def _end(self, worker: Started) -> int:
+        process, scratch, _ = self._processes.pop(worker.number)
         worker.channel.close()
         os.close(worker.stacks)
         with contextlib.suppress(OSError):
@@ -209,8 +249,12 @@ class Spawning:
         _remove(scratch)
         return code
 
+    def end_all(self) -> None:
+        for _, _, worker in list(self._processes.values()):
+            self.end(worker)
+
     def close(self) -> None:
-        pass
+        self.end_all()
 
 
 def _stack_file(scratch: Path) -> int:

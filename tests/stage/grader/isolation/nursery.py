@@ -6,6 +6,9 @@ from pathlib import Path
 
 
 class Workers:
+    def end_all(self) -> None:
+        pass
+
     def close(self) -> None:
         pass
 
