@@ -111,6 +111,13 @@ def window(length: int, width: int = 2) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool).tril().triu(1 - width)
 
 
+def prefix(length: int, width: int = 2) -> Tensor:
+    """Return a causal (L, L) mask under which, beside, all tokens see the first `width`."""
+    import torch
+
+    return causal(length) | (torch.arange(length) < width)
+
+
 def padding(seed: int, batch: int, length: int, *, side: str = "right") -> Tensor:
     """Return a (B, L) mask whose rows keep different numbers of real tokens, at least one.
 

@@ -39,7 +39,7 @@ class MultiHeadSelfAttention(nn.Module):
         num_heads: number of heads H.
 
     Raises:
-        ValueError: if `d_model` is not divisible by `num_heads`.
+        ValueError: or any other exception, if `d_model` is not divisible by `num_heads`.
     """
 
     def __init__(self, d_model: int, num_heads: int) -> None:

@@ -181,7 +181,7 @@ def layer_mistakes(heads: Sequence[Head]) -> tuple[Bug, ...]:
             "dropout-in-eval",
             variants=[
                 [(CONTEXT, f"weights = nn.functional.dropout(weights, {p})\n{CONTEXT}")]
-                for p in ("0.1", "0.5")
+                for p in ("0.1", "0.2", "0.3", "0.5")
             ],
             says="dropout is active in eval mode too, so the output is random",
             ask="How does your dropout learn that the module is in eval mode?",

@@ -18,6 +18,7 @@ from grader.strategies import (
     laid_out,
     numbers,
     padding,
+    prefix,
     window,
     with_last_token_changed,
     with_loud_padding,
@@ -73,8 +74,9 @@ def _mask(kind: str, seed: int, lead: Shape, queries: int, keys: int) -> Tensor 
     """Return a bool mask that broadcasts to (..., L, S); every query sees at least one key.
 
     "causal" (L, S), "keys" (..., 1, S) with another number of keys in each
-    batch row, "row" (S,), "any" (..., L, S) or, with heads, (B, 1, L, S), and
-    "both" causal and keys.
+    batch row, "row" (S,), "any" (..., L, S) or, with heads, (B, 1, L, S), "each"
+    another for each head, "heads" the same without the batch, and "both" causal
+    and keys.
     """
     import torch
 
@@ -92,6 +94,10 @@ def _mask(kind: str, seed: int, lead: Shape, queries: int, keys: int) -> Tensor 
         return kept.reshape(*shape, 1, keys)
     if kind == "both":
         return kept.reshape(*shape, 1, keys) & earlier
+    if kind == "each":
+        shape = lead
+    if kind == "heads":
+        shape = lead[1:]
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.rand(*shape, queries, keys, generator=generator) < 0.5
     diagonal = torch.arange(keys) == (torch.arange(queries) % keys)[:, None]
@@ -110,6 +116,8 @@ def _layer(recipe: Recipe) -> Case:
         causal_mask = causal(length)
     elif mask == "window":  # a mask of the caller's own choice, not to be built anew
         causal_mask = window(length)
+    elif mask == "prefix":
+        causal_mask = prefix(length)
     if mask in ("pad", "left", "holes", "both"):
         sides = {"pad": "right", "both": "holes"}
         pad_mask = padding(seed, batch, length, side=sides.get(mask, mask))
@@ -166,7 +174,7 @@ SIZES: dict[str, Axis] = {
     "d_v": (1, 4),
     "seed": (0, 999),
 }
-MASKED: list[int | str] = ["causal", "keys", "any", "both", "row"]
+MASKED: list[int | str] = ["causal", "keys", "any", "both", "row", "each", "heads"]
 LAYER_SIZES: dict[str, Axis] = {
     "of": ["layer"],
     "batch": (1, 3),
@@ -174,7 +182,7 @@ LAYER_SIZES: dict[str, Axis] = {
     "d_model": (1, 6),
     "seed": (0, 999),
 }
-LAYER_MASKED: list[int | str] = ["causal", "pad", "both", "left", "holes", "window"]
+LAYER_MASKED: list[int | str] = ["causal", "pad", "both", "left", "holes", "window", "prefix"]
 
 
 def _of(*recipes: dict[str, int | str]) -> tuple[Recipe, ...]:
@@ -240,6 +248,9 @@ CHECKS = (
             {"mask": "both", "batch": 4, "seed": 27},
             {"mask": "row", "seed": 28},
             {"mask": "any", "lead": 0, "queries": 6, "keys": 6, "seed": 29},
+            {"mask": "each", "lead": 2, "seed": 85},
+            {"mask": "heads", "lead": 2, "seed": 86},
+            {"mask": "heads", "seed": 87},
             {"mask": "both", "batch": 1, "queries": 1, "keys": 1, "seed": 30},
             {"mask": "both", "batch": 9, "queries": 40, "keys": 36, "seed": 78},
         ),
@@ -416,6 +427,7 @@ CHECKS = (
             {"mask": "both", "batch": 3, "seed": 27},
             {"mask": "both", "batch": 5, "seed": 28},
             {"mask": "window", "seed": 30},
+            {"mask": "prefix", "seed": 96},
             {"mask": "both", "batch": 1, "length": 1, "seed": 29},
             {"mask": "both", "batch": 9, "length": 40, "seed": 88},
         ),

@@ -24,6 +24,7 @@ from grader.strategies import (
     laid_out,
     numbers,
     padding,
+    prefix,
     window,
     with_last_token_changed,
     with_padding_changed,
@@ -38,6 +39,7 @@ MASKS = {
     "none": ("", ""),
     "causal": ("causal", ""),
     "window": ("window", ""),
+    "prefix": ("prefix", ""),
     "pad": ("", "right"),
     "left": ("", "left"),
     "holes": ("", "holes"),
@@ -56,7 +58,7 @@ def build(recipe: Recipe) -> Case:
     # Weights (B, L, L) returned beside the output (B, L, D) are told apart by their shape.
     length += length == d_model
     seen, side = MASKS[word(recipe, "mask", "none")]
-    masks = {"causal": causal, "window": window}
+    masks = {"causal": causal, "window": window, "prefix": prefix}
     pad_mask = padding(seed, batch, length, side=side) if side else None
     if pad_mask is not None and seen:
         pad_mask[:, 0] = True  # the one key that the first token may see
@@ -157,6 +159,7 @@ CHECKS = (
             {"mask": "both", "batch": 5, "heads": 5, "head_dim": 2, "seed": 29},
             {"mask": "both_holes", "batch": 3, "seed": 30},
             {"mask": "window", "batch": 3, "seed": 31},
+            {"mask": "prefix", "batch": 3, "seed": 88},
             # Not so large that hidden weights of a renormalised softmax underflow.
             {"mask": "both_holes", "batch": 3, "times": 3, "seed": 32},
             {"mask": "both_holes", "batch": 9, "length": 40, "seed": 75},

@@ -318,7 +318,8 @@ BUGS = (
                 )
             ],
         ],
-        says="an odd d_model is not handled: it has one sine more than it has cosines",
+        says="an odd d_model is not handled: it has one sine more than it has cosines, and D in "
+        "the exponent stays odd",
         ask="For d_model = 5, how many even features are there, how many odd ones, and what does "
         "D in the exponent stand for?",
     ),

@@ -888,10 +888,14 @@ BUGS = (
     ),
     bug(
         "dropout-in-eval",
-        variants=each_and_all(
-            (DROP1, "attended = nn.functional.dropout(attended, self.dropout.p)"),
-            (DROP2, "fed = nn.functional.dropout(fed, self.dropout.p)"),
-        ),
+        variants=[
+            edits
+            for rate in ("self.dropout.p", "0.1", "0.5")
+            for edits in each_and_all(
+                (DROP1, f"attended = nn.functional.dropout(attended, {rate})"),
+                (DROP2, f"fed = nn.functional.dropout(fed, {rate})"),
+            )
+        ],
         says="dropout is active in eval mode as well, so the output is random when it should "
         "not be",
         ask="How does your dropout know whether the module is in train or in eval mode?",
