@@ -186,7 +186,14 @@ def runs_elsewhere(
 
 
 def _on_default_device(subject: Any, args: Sequence[Any], inputs: Mapping[str, Any]) -> str:
-    """Return "" where device=None stands for torch's default device, as in torch itself."""
+    """Return "" where device=None stands for torch's default device, as in torch itself.
+
+    A cheap look comes first here, too: the default is only left by whoever names a device.
+    """
+    with _Naming() as naming:
+        subject(*args, **inputs)
+    if not naming.seen:
+        return ""
     try:
         with torch.device("meta"):
             first = _first(subject(*args, **inputs))
@@ -195,6 +202,25 @@ def _on_default_device(subject: Any, args: Sequence[Any], inputs: Mapping[str, A
     if not isinstance(first, Tensor) or first.device.type == "meta":
         return ""
     return f"with device=None the result is on {first.device}, whatever torch's default device is"
+
+
+class _Naming(TorchFunctionMode):
+    """See whether any device is named."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = False
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        moves = func in (Tensor.to, Tensor.cpu, Tensor.cuda)
+        self.seen = self.seen or moves or (kwargs or {}).get("device") is not None
+        return func(*args, **(kwargs or {}))
 
 
 def _first(returned: Any) -> Any:
