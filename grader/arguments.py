@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn
 
 from grader import __version__
+from grader.commands import VERBS as COMMANDS
+from grader.commands.parsing import Parser, positive, read, whole
 from grader.errors import UsageError
 
-VERBS = ("all", "list", "watch", "doctor", "dev")
+VERBS = ("all", "list", "watch", "doctor", "dev", *COMMANDS)
 
 DESCRIPTION = "Grade hand-written parts of a Transformer: say what is wrong, and which bug it is."
 
@@ -22,7 +22,8 @@ commands:
   python -m grader kata3 [kata4 ...]  grade what you wrote
   python -m grader all                grade everything
   python -m grader watch [kata3 ...]  grade on every save
-  python -m grader list               all katas
+  python -m grader list               all katas: state, attempts, best time, when due
+  python -m grader history [kata3]    your attempts: times and bugs
   python -m grader doctor             what works on this machine
   python -m grader dev check|new|stubs   for authors of katas
 
@@ -50,13 +51,7 @@ class Options:
     timeout: float
     jobs: int | None
     poll: bool
-
-
-class _Parser(argparse.ArgumentParser):
-    """Raises a UsageError of one line where argparse prints a page and leaves."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; see python -m grader --help")
+    due: bool
 
 
 def parse(argv: Sequence[str]) -> Options:
@@ -64,13 +59,7 @@ def parse(argv: Sequence[str]) -> Options:
     if argv[:1] == ["help"]:
         argv = ["--help"]
     parser = _parser()
-    found, unknown = parser.parse_known_intermixed_args(list(argv))
-    if unknown:
-        word = unknown[0].partition("=")[0]
-        known = [text for action in parser._actions for text in action.option_strings]  # noqa: SLF001
-        near = difflib.get_close_matches(word, known, n=1)
-        hint = f"did you mean {near[0]}?" if near else "see python -m grader --help"
-        raise UsageError(f"there is no option {word}; {hint}")
+    found = read(parser, argv)
     if found.json and found.python:
         raise UsageError("--python goes without --json: the record holds the failing case already")
     return Options(
@@ -85,11 +74,12 @@ def parse(argv: Sequence[str]) -> Options:
         timeout=found.timeout,
         jobs=found.jobs,
         poll=found.poll,
+        due=found.due,
     )
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = Parser(
         prog="python -m grader",
         usage="python -m grader [KATA ... | all | watch [KATA ...] | list | doctor] [options]",
         description=DESCRIPTION,
@@ -110,8 +100,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--python", action="store_true", help="print the smallest failing case as Python")
     add("--plain", action="store_true", help="no signs but ASCII, no colour, nothing that moves")
     add("--no-color", action="store_true", help="no colour (so does NO_COLOR)")
-    add("--examples", type=_positive, metavar="N", help="examples to try for each check")
-    add("--seed", type=_whole, default=0, metavar="N", help="draw other examples (default 0)")
+    add("--examples", type=positive, metavar="N", help="examples to try for each check")
+    add("--seed", type=whole, default=0, metavar="N", help="draw other examples (default 0)")
     add(
         "--timeout",
         type=_seconds,
@@ -119,29 +109,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SECONDS",
         help="limit for one kata (default 20)",
     )
-    add("--jobs", type=_positive, metavar="N", help="gradings at a time (default: one a core)")
+    add("--jobs", type=positive, metavar="N", help="gradings at a time (default: one a core)")
     add(
         "--poll", action="store_true", help="watch: look at the files instead of waiting for events"
     )
+    add("--due", action="store_true", help="list: only what is to be repeated today")
     add("--version", action="version", version=f"grader {__version__}")
     return parser
-
-
-def _whole(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
-    if not 0 <= number < 2**63:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 2**63")
-    return number
-
-
-def _positive(text: str) -> int:
-    number = _whole(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
-    return number
 
 
 def _seconds(text: str) -> float:

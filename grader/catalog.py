@@ -7,8 +7,10 @@ drops out of the list would look as if it had never been written.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,6 +23,9 @@ from grader.model import Kata
 
 # The install is editable: the katas lie beside the package, where people edit them.
 ROOT = Path(__file__).resolve().parents[1]
+
+# The folder for what practice leaves behind, in place of .grader beside the katas.
+HOME = "GRADER_HOME"
 
 STEM = re.compile(r"kata(\d{2,})_([a-z0-9]+(?:_[a-z0-9]+)*)")
 NUMBER = re.compile(r"(?:kata)?[-_ ]?0*(\d{1,6})")
@@ -63,6 +68,23 @@ class Entry:
 
     def load_spec(self) -> Kata:
         return load_spec(self.stem)
+
+
+def home(root: Path = ROOT) -> Path:
+    """Return the folder for the history, backups and reports of faults; it need not exist."""
+    named = os.environ.get(HOME, "")
+    return Path(named).absolute() if named else root / ".grader"
+
+
+def written(path: Path) -> str:
+    """Write a path as one would type it here."""
+    with contextlib.suppress(ValueError, OSError):
+        return str(path.relative_to(Path.cwd()))
+    with contextlib.suppress(ValueError, OSError):
+        # From a folder of the project, ../katas/… is what an editor opens.
+        if Path.cwd().is_relative_to(ROOT):
+            return os.path.relpath(path)
+    return str(path)
 
 
 def load_spec(stem: str) -> Kata:

@@ -12,9 +12,9 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader import commands
 from grader.arguments import VERBS, Options, parse
 from grader.catalog import Entry, find, katas
 from grader.errors import GraderError, UsageError
@@ -22,7 +22,6 @@ from grader.model import Verdict
 
 if TYPE_CHECKING:
     from grader.submitting import Settings
-    from grader.views.listing import Row
     from grader.views.screen import Screen
 
 EXIT_CODES = {
@@ -43,7 +42,7 @@ DEV = {
     "rewrites": "grade right answers, rewritten at random; none may fail",
     "stubs": "write the stubs in katas/ from their solutions",
 }
-PACKAGES = ("torch", "hypothesis", "rich", "watchfiles", "prompt_toolkit")
+PACKAGES = ("torch", "hypothesis", "rich", "watchfiles", "prompt_toolkit", "fsrs")
 # What a program that is ended by a closed pipe would return: nobody was left to tell.
 PIPE_CLOSED = 141
 SEVEREST_FIRST = (70, INTERRUPTED, 4, 1, 3, 0)
@@ -88,21 +87,30 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: list[str]) -> int:
     if argv[:1] == ["dev"]:
         return _develop(argv[1:])
+    if argv[:1] and argv[0] in commands.VERBS:
+        return commands.run(argv[0], argv[1:])
     options = parse(argv)
+    _refuse(options)
     if not options.names:
         return _overview(options)
-    if options.files and options.names[0] in ("all", "list", "doctor"):
-        raise UsageError(f"--file goes with exactly one kata, not with {options.names[0]}")
-    if options.names == ["list"]:
-        return _list(options)
-    if options.names == ["doctor"]:
-        return _examine(options)
-    if options.names[0] == "watch":
-        return _watch(options)
+    answer = {"list": _list, "doctor": _examine, "watch": _watch}.get(options.names[0], _grade)
+    return answer(options)
+
+
+def _refuse(options: Options) -> None:
+    """Raise UsageError for words that do not go together."""
+    names = options.names
+    if options.due and names != ["list"]:
+        raise UsageError("--due goes with list: python -m grader list --due")
+    if options.files and names and names[0] in ("all", "list", "doctor"):
+        raise UsageError(f"--file goes with exactly one kata, not with {names[0]}")
+    if names[:1] == ["watch"]:
+        return
     for verb in VERBS:
-        if verb in options.names and (verb != "all" or len(options.names) > 1):
+        if verb in names and verb in commands.VERBS:
+            raise UsageError(f"{verb!r} comes first: python -m grader {verb} …")
+        if verb in names and len(names) > 1:
             raise UsageError(f"{verb!r} stands alone: python -m grader {verb}")
-    return _grade(options)
 
 
 def _grade(options: Options) -> int:
@@ -170,50 +178,45 @@ def _settings(options: Options) -> Settings:
 
 
 def _list(options: Options) -> int:
+    from grader.practice.clock import now
+    from grader.practice.progress import due_now, progress
     from grader.submitting import rows_of_katas
 
-    rows = rows_of_katas()
+    found = progress(now())
+    standings = due_now(found.standings, now()) if options.due else found.standings
+    rows = rows_of_katas(standings)
     if options.json:
         from dataclasses import asdict
 
         from grader.views.json import dump
 
         _write(dump([asdict(row) for row in rows]))
-        return 0
-    from grader.views.listing import show_list
+    elif rows or not options.due:
+        from grader.views.listing import show_list
 
-    show_list(_stdout(options), rows)
+        show_list(_stdout(options), rows)
+    else:
+        _stdout(options).line("nothing is due today")
+    if found.fault:
+        _complain(found.fault)
     return 0
 
 
 def _overview(options: Options) -> int:
     if options.json or options.files:
         raise UsageError("--json and --file need a kata: python -m grader kata1 --json")
+    from grader.practice.clock import now
+    from grader.practice.progress import next_step, progress
     from grader.submitting import rows_of_katas
     from grader.views.listing import show_overview
 
-    rows = rows_of_katas()
-    show_overview(_stdout(options), rows, _steps(rows))
+    found = progress(now())
+    steps = next_step(found.standings, now())
+    steps += [("all", "python -m grader list"), ("help", "python -m grader --help")]
+    show_overview(_stdout(options), rows_of_katas(found.standings), steps, found.streak)
+    if found.fault:
+        _complain(found.fault)
     return 0
-
-
-def _steps(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """Return the one next command; what was edited last is what somebody is at."""
-    started = [row for row in rows if row.state == "started"]
-    waiting = [row for row in rows if row.state == "not started"]
-    steps: list[tuple[str, str]] = []
-    if started:
-        latest = max(started, key=lambda row: _edited(row.file))
-        steps = [("next", f"python -m grader {latest.name}")]
-    elif waiting:
-        steps = [("open", waiting[0].file), ("then", f"python -m grader {waiting[0].name}")]
-    return [*steps, ("all", "python -m grader list"), ("help", "python -m grader --help")]
-
-
-def _edited(file: str) -> float:
-    with contextlib.suppress(OSError):
-        return Path(file).stat().st_mtime
-    return 0.0
 
 
 def _develop(argv: list[str]) -> int:

@@ -17,6 +17,12 @@ class UsageError(GraderError):
     exit_code = 2
 
 
+class HistoryError(GraderError):
+    """What practice left behind cannot be read or written; no verdict depends on it."""
+
+    exit_code = 2
+
+
 class PatchError(GraderError):
     """A known bug no longer fits its solution: a fault of the grader."""
 

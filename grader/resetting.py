@@ -6,7 +6,7 @@ import os
 from datetime import datetime
 from pathlib import Path
 
-from grader.catalog import Entry
+from grader.catalog import Entry, home
 from grader.errors import UsageError
 from grader.isolation.reading import stub
 
@@ -28,8 +28,8 @@ def reset(entry: Entry) -> Path | None:
 
 
 def back_up(root: Path, path: Path) -> Path:
-    """Copy a file to .grader/backups/ under its name and the time, never over another."""
-    folder = root / ".grader" / "backups"
+    """Copy a file to the folder of backups under its name and the time, never over another."""
+    folder = home(root) / "backups"
     folder.mkdir(parents=True, exist_ok=True)
     content = path.read_bytes()
     time = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import sys
@@ -11,10 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.catalog import ROOT, Entry, katas
+from grader.catalog import Entry, katas, written
 from grader.isolation.parent import Job, Pool
 from grader.isolation.reading import read, state
 from grader.model import Verdict
+from grader.practice.clock import now
+from grader.practice.history import Origin
+from grader.practice.progress import Standing, progress
+from grader.practice.recording import Kept, keep
 
 if TYPE_CHECKING:
     from grader.views.listing import Row
@@ -36,6 +39,11 @@ class Submission:
     @property
     def shown(self) -> str:
         return written(self.path)
+
+    @property
+    def practised(self) -> bool:
+        """Tell whether it is the learner's own file, whose gradings the history keeps."""
+        return self.path == self.entry.stub_path
 
 
 @dataclass(frozen=True)
@@ -109,14 +117,50 @@ def grade(
                 bars.append(update)
                 verdict = file if isinstance(file, Verdict) else next(found)
             verdicts.append(verdict)
+            # What is on the screen is in the history: it is kept first.
+            kept = record(each, verdict, file)
             if out:
                 show(out, each, verdict, python=settings.python, brief=several)
-                if several:
-                    out.line()
+                tell_of_review(out, each.entry, kept)
+            if kept.fault:
+                err.line(kept.fault)
+            if out and several:
+                out.line()
         if out and several:
             from grader.views import terminal
 
             terminal.summarize(out, verdicts)
+
+
+def record(
+    submission: Submission,
+    verdict: Verdict,
+    file: bytes | Verdict,
+    origin: Origin = "command",
+) -> Kept:
+    """Keep an attempt at the learner's own file; other files, and missing ones, are none."""
+    if not submission.practised:
+        return Kept()
+    if isinstance(file, Verdict):
+        if file.status != "not_started":
+            return Kept()
+        file = b""
+    return keep(submission.entry, verdict, file, origin)
+
+
+def tell_of_review(screen: Screen, entry: Entry, kept: Kept) -> None:
+    """Say when a kata that just passed is due again, and how to rate it otherwise."""
+    if kept.review is None:
+        return
+    from grader.views.times import when
+
+    other = "hard" if kept.review.rating == "good" else "good"
+    screen.rows(
+        [
+            ("again", f"{when(kept.review.due, now())}, being rated {kept.review.rating}"),
+            ("", f"python -m grader review {entry.name} --rate {other} rates it otherwise"),
+        ]
+    )
 
 
 def show(
@@ -145,14 +189,29 @@ def context(submission: Submission) -> Context:
     )
 
 
-def rows_of_katas() -> list[Row]:
-    """Return what a list of all katas shows."""
+def rows_of_katas(standings: Sequence[Standing] | None = None) -> list[Row]:
+    """Return what a list of katas shows, of all of them by default."""
     from grader.views.listing import Row
+    from grader.views.times import span, when
 
+    at = now()
+    if standings is None:
+        standings = progress(at).standings
     return [
-        Row(e.number, e.name, spec.title, state(e), spec.minutes, written(e.stub_path))
-        for e in katas()
-        for spec in [e.load_spec()]
+        Row(
+            each.entry.number,
+            each.entry.name,
+            spec.title,
+            each.state,
+            spec.minutes,
+            written(each.entry.stub_path),
+            each.score,
+            each.attempts,
+            "" if each.best is None else span(each.best),
+            "" if each.due is None else when(each.due, at),
+        )
+        for each in standings
+        for spec in [each.entry.load_spec()]
     ]
 
 
@@ -167,14 +226,3 @@ def processes() -> int:
     """Return how many gradings to run at a time."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return min(cores or 1, MOST_PROCESSES)
-
-
-def written(path: Path) -> str:
-    """Write a path as one would type it here."""
-    with contextlib.suppress(ValueError, OSError):
-        return str(path.relative_to(Path.cwd()))
-    with contextlib.suppress(ValueError, OSError):
-        # From a folder of the project, ../katas/… is what an editor opens.
-        if Path.cwd().is_relative_to(ROOT):
-            return os.path.relpath(path)
-    return str(path)

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
-from grader.catalog import Entry
+from grader.catalog import Entry, written
 from grader.errors import UsageError
 from grader.isolation.interrupting import noting_interrupts
 from grader.isolation.parent import Grader, Job
@@ -33,10 +33,11 @@ from grader.submitting import (
     Settings,
     Submission,
     following,
+    record,
     rows_of_katas,
     show,
     submissions,
-    written,
+    tell_of_review,
 )
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class Watcher:
         self.at = _latest(self.asked)
         self.seen: dict[Path, bytes | None] = {}
         self.verdict: Verdict | None = None
+        self.file: bytes | Verdict = b""
         self.hints = 0
         self.asks = ""
 
@@ -125,11 +127,15 @@ class Watcher:
                 continue
             break
         self.hints = 0
+        kept = record(self.at, self.verdict, self.file, "watch")
         show(self.screen, self.at, self.verdict, python=self.settings.python)
+        tell_of_review(self.screen, self.at.entry, kept)
+        if kept.fault:
+            self.screen.line(kept.fault)
 
     def graded(self) -> Verdict:
         at, settings = self.at, self.settings
-        file = read(at.entry, at.path, at.shown)
+        self.file = file = read(at.entry, at.path, at.shown)
         self.seen[at.path] = _content(at.path) if isinstance(file, Verdict) else file
         if isinstance(file, Verdict):
             return file

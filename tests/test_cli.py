@@ -25,16 +25,6 @@ FAULTY = "def answer():\n    raise SystemExit\n"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-@pytest.fixture
-def stage(tmp_path: Path, repository: Path) -> Path:
-    """A project of three small katas, whose engine needs no torch."""
-    root = tmp_path / "stage"
-    ignore = shutil.ignore_patterns("__pycache__", "engine", "specs")
-    shutil.copytree(repository / "grader", root / "grader", ignore=ignore)
-    shutil.copytree(repository / "tests" / "stage", root, dirs_exist_ok=True)
-    return root
-
-
 def environment(stage: Path, **more: str) -> dict[str, str]:
     kept = {
         name: value

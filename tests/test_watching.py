@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from grader.practice.history import History
+
 pexpect = pytest.importorskip("pexpect")
 
 NAME = "kata01_softmax_dim.py"
@@ -195,6 +197,22 @@ def test_a_save_of_another_kata_is_followed(start: Start, copy: Path) -> None:
     (copy / "katas" / "kata08_residual_blocks.py").write_text(source)
     child.expect("PASS")
     child.expect("kata8")
+
+
+def test_what_is_graded_is_kept_in_the_history(start: Start, file: Path, copy: Path) -> None:
+    child = start("kata1")
+    child.expect("NOT STARTED")
+    file.write_text(WRONG)
+    child.expect("behaves exactly like")
+    file.write_text(RIGHT)
+    child.expect("PASS")
+    child.expect("again +due")
+    kept = History(copy / ".grader" / "history.db").attempts("softmax-dim")
+    assert [(each.status, each.origin) for each in kept] == [
+        ("failed", "watch"),
+        ("passed", "watch"),
+    ]
+    assert all(each.worked is not None for each in kept)
 
 
 def test_every_key(start: Start, file: Path, copy: Path) -> None:

@@ -6,9 +6,7 @@ import os
 import platform
 import time
 
-from grader.catalog import ROOT
-
-FOLDER = ROOT / ".grader" / "faults"
+from grader.catalog import home
 
 
 def record(text: str) -> str:
@@ -18,11 +16,12 @@ def record(text: str) -> str:
     """
     name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
     about = f"Python {platform.python_version()} on {platform.platform()}\n\n"
+    folder = home() / "faults"
     try:
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        path = FOLDER / name
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / name
         with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(about + text + "\n")
     except OSError as error:
-        return f"what happened could not be written to {FOLDER}: {error.strerror}"
+        return f"what happened could not be written to {folder}: {error.strerror}"
     return f"what happened is in {path}"

@@ -55,6 +55,10 @@ class Screen:
         """Print words, wrapped at the width."""
         self._wrapped(self.text(words, style))
 
+    def marked(self, before: str, mark: tuple[str, str], after: str) -> None:
+        """Print words around others that have a style, wrapped at the width."""
+        self._wrapped(Text.assemble(self.text(before), self.text(*mark), self.text(after)))
+
     def raw(self, words: str) -> None:
         """Print words to be copied: never wrapped, so that they stay whole."""
         self.console.print(self.text(words), soft_wrap=True)
@@ -126,10 +130,12 @@ class Screen:
 
     def _short(self, words: str) -> str:
         text = self.text(words.replace("\n", " "))
-        text.truncate(max(10, self.width - 30), overflow="ellipsis" if self._unicode() else "crop")
+        text.truncate(max(10, self.width - 30), overflow="ellipsis" if self.unicode else "crop")
         return text.plain
 
-    def _unicode(self) -> bool:
+    @property
+    def unicode(self) -> bool:
+        """Tell whether the output takes more than ASCII and Latin letters."""
         return not self.plain and self.encoding.lower().startswith("utf")
 
 

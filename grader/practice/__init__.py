@@ -1,0 +1,1 @@
+"""What makes practice stick: history, hints, debug rounds, interviews, when to repeat."""
