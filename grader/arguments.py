@@ -23,7 +23,12 @@ commands:
   python -m grader all                grade everything
   python -m grader watch [kata3 ...]  grade on every save
   python -m grader list               all katas: state, attempts, best time, when due
-  python -m grader history [kata3]    your attempts: times and bugs
+  python -m grader hint kata3         a hint, more telling each time
+  python -m grader why kata3          the last failure in full
+  python -m grader solution kata3     the solution, once you passed or give up
+  python -m grader reset kata3        back to the stub; a copy is kept, see restore
+  python -m grader review             repeat what is due today
+  python -m grader history kata3      your attempts: scores, bugs and times
   python -m grader doctor             what works on this machine
   python -m grader dev check|new|stubs   for authors of katas
 

@@ -28,6 +28,9 @@ from grader.isolation.interrupting import noting_interrupts
 from grader.isolation.parent import Grader, Job
 from grader.isolation.reading import read, state
 from grader.model import Verdict
+from grader.practice.hinting import known, show_rung, take
+from grader.practice.hints import ladder
+from grader.practice.history import History
 from grader.resetting import reset
 from grader.submitting import (
     Settings,
@@ -206,14 +209,21 @@ class Watcher:
         self.grade()
 
     def hint(self) -> None:
-        """Say a little more each time: the question of the bug at hand, then the kata's hints."""
-        asks = [bug.ask for bug in self.verdict.bugs if bug.ask] if self.verdict else []
-        rungs = list(dict.fromkeys([*asks, *self.at.entry.load_spec().hints]))
-        if self.hints < len(rungs):
-            self.screen.rows([(f"hint {self.hints + 1}", rungs[self.hints])])
-            self.hints += 1
-        else:
+        """Show the next rung, of this file's last verdict; those of a learner's own are counted."""
+        rungs = ladder(self.at.entry, self.verdict)
+        if self.hints >= len(rungs):
             self.screen.line("there are no more hints" if rungs else "there is no hint")
+            return
+        rung = rungs[self.hints]
+        self.hints += 1
+        show_rung(self.screen, self.at.entry, rung, f"hint {self.hints} of {len(rungs)}")
+        if self.at.practised:
+            faults: list[str] = []
+            history = History()
+            _, taken = known(history, self.at.entry, faults)
+            take(history, self.at.entry, rung, taken, faults)
+            for fault in faults[:1]:
+                self.screen.line(fault)
 
     def show_list(self) -> None:
         from grader.views.listing import show_list

@@ -29,8 +29,8 @@ def answered(screen: Screen, question: str) -> str:
     screen.stream.write("> ")
     screen.stream.flush()
     line = sys.stdin.readline() if sys.stdin else ""
-    if not line.endswith("\n"):
-        screen.line()
+    if not line.endswith("\n") or not sys.stdin.isatty():
+        screen.line()  # nobody's Enter has ended the line
     return line.strip()
 
 

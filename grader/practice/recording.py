@@ -8,6 +8,7 @@ from grader.catalog import Entry
 from grader.errors import HistoryError
 from grader.model import Verdict
 from grader.practice import schedule
+from grader.practice.hints import SOLUTION
 from grader.practice.history import History, Origin
 
 
@@ -26,10 +27,12 @@ def keep(entry: Entry, verdict: Verdict, source: bytes, origin: Origin = "comman
     history = History()
     try:
         known = history.cards() if verdict.status == "passed" else {}
+        # Noted before the pass, which closes the account of hints.
+        gave_up = verdict.status == "passed" and SOLUTION in history.hints_taken(entry.slug)
         attempt = history.record(verdict, source, origin)
         if not schedule.counts(attempt, first=entry.slug not in known):
             return Kept()
-        rating = schedule.rating_of(attempt, entry.load_spec())
+        rating = "again" if gave_up else schedule.rating_of(attempt, entry.load_spec())
         return Kept(schedule.review(history, entry.slug, rating, attempt.at))
     except HistoryError as error:
         return Kept(fault=f"this attempt was not recorded: {error}")

@@ -59,6 +59,20 @@ class Screen:
         """Print words around others that have a style, wrapped at the width."""
         self._wrapped(Text.assemble(self.text(before), self.text(*mark), self.text(after)))
 
+    def styled(self, text: Text) -> None:
+        """Print text that has its styles already, wrapped at the width."""
+        self._wrapped(text)
+
+    def code(self, text: Text) -> None:
+        """Print code that has its styles already: never wrapped, so that it stays whole."""
+        self.console.print(text, soft_wrap=True)
+
+    def clipped(self, text: Text) -> None:
+        """Print one line of a picture: what does not fit is left out, nothing is wrapped."""
+        text.truncate(self.width, overflow="crop")
+        text.rstrip()
+        self.console.print(text, soft_wrap=True)
+
     def raw(self, words: str) -> None:
         """Print words to be copied: never wrapped, so that they stay whole."""
         self.console.print(self.text(words), soft_wrap=True)

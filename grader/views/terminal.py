@@ -213,6 +213,11 @@ def _shapes(screen: Screen, shapes: Sequence[tuple[str, str]]) -> str:
     return " · ".join([*parts, *([f"{left} more"] if left else [])])
 
 
+def cause_of(verdict: Verdict) -> str:
+    """Return which bugs explain an answer, in words; empty where none is known."""
+    return _cause(verdict.bugs)
+
+
 def _cause(bugs: Sequence[NamedBug]) -> str:
     """Say no more than was seen: how many probes agree, and what else would look alike."""
     lines: list[str] = []
