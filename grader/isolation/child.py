@@ -9,10 +9,11 @@ any answer runs, the two private ones move to numbers of their own: from then
 on stdin is empty, and stdout and stderr both end in the pipe for prints.
 
 A job is one JSON line: {"id", "number", "stem", "path", "source" (base64), "examples",
-"seed", "depth"}. A reply is one JSON line: {"ready": true} once torch is loaded, then
-with the id of its job {"progress", "title"}, {"verdict"}, {"memory": message}
-or {"fault": traceback}. Ids are random words, so that an answer that writes to
-every file it finds does not speak for the grader by accident.
+"seed", "depth", "bugs" (ids of those to look for, or null for all)}. A reply is one
+JSON line: {"ready": true} once torch is loaded, then with the id of its job
+{"progress", "title"}, {"verdict"}, {"memory": message} or {"fault": traceback}. Ids
+are random words, so that an answer that writes to every file it finds does not
+speak for the grader by accident.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -97,6 +99,15 @@ class Cancelled(BaseException):
     """The parent does not want the verdict any more: the file was saved again."""
 
 
+def looking_for(kata: Kata, bugs: list[str] | None) -> Kata:
+    """Return a kata that knows these bugs only; all of them for None."""
+    if bugs is None:
+        return kata
+    known = tuple(bug for bug in kata.bugs if bug.id in bugs)
+    alike = (tuple(name for name in group if name in bugs) for group in kata.equal)
+    return replace(kata, bugs=known, equal=tuple(group for group in alike if len(group) > 1))
+
+
 class Judge:
     """Grades one job after the other, and keeps what is known of each kata's solution."""
 
@@ -163,7 +174,7 @@ class Judge:
         kata = entry.load_spec()
         solution = entry.solution_path.read_text(encoding="utf-8")
         verdict = self._grade(
-            kata,
+            looking_for(kata, job["bugs"]),
             base64.b64decode(job["source"]),
             job["path"],
             solution=solution,

@@ -44,6 +44,7 @@ class Job:
 
     Other depths than "full" are for answers of our own: they run in the grading process,
     as far as the first check that fails, which is "named" or not (`grader.engine.skimming`).
+    With `bugs`, only those are looked for, which is fast: it is known which were planted.
     """
 
     entry: Entry
@@ -52,6 +53,7 @@ class Job:
     examples: int | None = None
     seed: int = 0
     depth: Literal["full", "named", "unnamed"] = "full"
+    bugs: tuple[str, ...] | None = None
 
 
 class Process:
@@ -238,6 +240,7 @@ class Process:
             "path": job.path,
             "source": base64.b64encode(job.source).decode(),
             "examples": job.examples,
+            "bugs": job.bugs,
             "seed": job.seed,
             "depth": job.depth,
         }

@@ -52,6 +52,20 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE INDEX hints_by_kata ON hints (slug, at)""",
         """CREATE TABLE cards (slug TEXT PRIMARY KEY, due REAL NOT NULL, card TEXT NOT NULL)""",
     ),
+    (
+        # `ended` is null while the round is open, `mended` while nobody could count.
+        """CREATE TABLE rounds (
+            id INTEGER PRIMARY KEY,
+            uid TEXT NOT NULL UNIQUE,
+            slug TEXT NOT NULL,
+            at REAL NOT NULL,
+            seed INTEGER NOT NULL,
+            bugs TEXT NOT NULL,
+            checks INTEGER NOT NULL,
+            mended INTEGER,
+            ended REAL
+        )""",
+    ),
 )
 VERSION = len(MIGRATIONS)
 

@@ -21,7 +21,12 @@ from grader.practice.database import reading, writing
 from grader.records import STATUSES, from_dict
 
 # The tables whose rows go out, by the kind that stands in the line.
-KINDS: Mapping[str, str] = {"attempt": "attempts", "hint": "hints", "card": "cards"}
+KINDS: Mapping[str, str] = {
+    "attempt": "attempts",
+    "hint": "hints",
+    "card": "cards",
+    "round": "rounds",
+}
 TYPES: Mapping[str, tuple[type, ...]] = {"TEXT": (str,), "REAL": (int, float), "INTEGER": (int,)}
 
 
@@ -102,31 +107,40 @@ def _read(
         raise ValueError(f"{unknown[0]} is no part of a {kind}")
     for name, (type_, nullable) in columns[kind].items():
         value = data.get(name)
-        if value is None and nullable:
-            continue
-        if isinstance(value, bool) or not isinstance(value, TYPES[type_]):
-            raise TypeError(f"{name} is {value!r}")
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError(f"{name} is {value!r}")
+        if not (value is None and nullable):
+            _check_type(name, value, TYPES[type_])
     if kind == "attempt":
         _check_attempt(data, attached)
-    if kind == "card":
+    elif kind == "card":
         _check_card(data)
+    elif kind == "round":
+        _check_names(data)
     return kind, data, attached
+
+
+def _check_type(name: str, value: object, types: tuple[type, ...]) -> None:
+    if isinstance(value, bool) or not isinstance(value, types):
+        raise TypeError(f"{name} is {value!r}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{name} is {value!r}")
 
 
 def _check_attempt(data: Mapping[str, Any], attached: dict[str, Any]) -> None:
     if data["status"] not in STATUSES:
         raise ValueError(f"status is {data['status']!r}")
-    bugs = json.loads(data["bugs"])
-    if not isinstance(bugs, list) or not all(isinstance(each, str) for each in bugs):
-        raise TypeError("bugs is not a list of names")
+    _check_names(data)
     if not isinstance(attached.get("answer", ""), str):
         raise TypeError("answer is not text")
     if attached.get("verdict", {}).get("version", VERDICT_VERSION) != VERDICT_VERSION:
         del attached["verdict"]  # one of another time: the figures stay
     if "verdict" in attached:
         from_dict(attached["verdict"])
+
+
+def _check_names(data: Mapping[str, Any]) -> None:
+    bugs = json.loads(data["bugs"])
+    if not isinstance(bugs, list) or not all(isinstance(each, str) for each in bugs):
+        raise TypeError("bugs is not a list of names")
 
 
 def _check_card(data: Mapping[str, Any]) -> None:

@@ -213,6 +213,24 @@ def _shapes(screen: Screen, shapes: Sequence[tuple[str, str]]) -> str:
     return " · ".join([*parts, *([f"{left} more"] if left else [])])
 
 
+def show_symptom(screen: Screen, verdict: Verdict) -> None:
+    """Print what fails first, and neither why nor what may be wrong."""
+    failed = _failed(verdict)
+    if not failed:
+        word, style = WORDS[verdict.status]
+        screen.heading(word, style, verdict.notes[0] if verdict.notes else "", "")
+        return
+    first = failed[0]
+    rows = [("fails", first.title)]
+    if first.counterexample:
+        rows += _case(screen, first.counterexample, first.message)
+    elif first.message:
+        rows.append(("got", _field(screen, first.message, 4)))
+    if len(failed) > 1:
+        rows.append(("", f"{_count(len(failed) - 1, 'more check')} failed"))
+    screen.rows(rows)
+
+
 def cause_of(verdict: Verdict) -> str:
     """Return which bugs explain an answer, in words; empty where none is known."""
     return _cause(verdict.bugs)

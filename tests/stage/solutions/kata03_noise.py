@@ -3,5 +3,12 @@
 
 def answer() -> int:
     """Return the answer."""
-    # Step 1: return it
+    wrong: list[str] = []
+    # Step 1: be loud
+    # enough
+    wrong += []  # nothing is wrong
+    # Step 2: be long
+    wrong.extend([])
+    # Step 3: be both
+    assert not wrong, f"bugs {' '.join(wrong)}"
     return 42

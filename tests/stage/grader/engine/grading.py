@@ -40,6 +40,10 @@ def grade(
         preliminary(verdict(kata, "failed", path, 0.5, checks))
         if "slow to name" in str(error):
             time.sleep(60)
+        if str(error).startswith("bugs "):
+            named = str(error).split()[1:]
+            met = tuple(NamedBug(each, each, f"{each}?", "exact") for each in named)
+            return verdict(kata, "failed", path, 0.5, checks, met)
         bugs = (NamedBug("off-by-one", "it is one off", "Where do you begin?", "exact", (), 4, 4),)
         return verdict(kata, "failed", path, 0.5, checks, bugs)
     note = (f"seed {seed}, examples {examples}", f"{len(solution)} letters of solution")
