@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Sequence
 
 # Each is a word on the command line and the module that answers it.
-VERBS = ("history", "hint", "why", "solution", "reset", "restore", "review", "debug")
+VERBS = ("history", "hint", "why", "solution", "reset", "restore", "review", "debug", "interview")
 
 
 def run(verb: str, argv: Sequence[str]) -> int:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from grader.isolation.answering import RemoteAnswer
     from grader.isolation.nursery import Workers
     from grader.isolation.shelf import FileShelf
-    from grader.model import Kata
+    from grader.model import Kata, Verdict
 
 # Away from the low numbers that code closes or writes to by habit.
 FIRST_NUMBER = 120
@@ -108,6 +108,40 @@ def looking_for(kata: Kata, bugs: list[str] | None) -> Kata:
     return replace(kata, bugs=known, equal=tuple(group for group in alike if len(group) > 1))
 
 
+def called(
+    kata: Kata, source: bytes, name: str, path: str, load: Callable[[bytes, str], RemoteAnswer]
+) -> Verdict:
+    """Call one function of a file, where answers run; passed where it returns."""
+    from grader.errors import AnswerEnded, NotLoadable
+    from grader.model import Case, CheckResult, Verdict
+
+    result = CheckResult(name, name, "passed")
+    status = "passed"
+    try:
+        answer = load(source, path)
+        answer.submit(Case(name, {}, ((),)))
+        outcome = answer.result()
+        if outcome.raised is not None or outcome.status != "returned":
+            status = "failed"
+            told = outcome.raised
+            message = f"{told.kinds[0]}: {told.message}" if told else outcome.status
+            result = CheckResult(name, name, "failed", message, told.line if told else None)
+    except (AnswerEnded, NotLoadable) as error:
+        status = "failed"
+        result = CheckResult(name, name, "failed", error.message, error.line)
+    identity, _, slug = kata.stem.partition("_")
+    score = float(status == "passed")
+    return Verdict(
+        identity,
+        slug.replace("_", "-"),
+        status,
+        score,
+        0.0,
+        path,
+        (result,),
+    )
+
+
 class Judge:
     """Grades one job after the other, and keeps what is known of each kata's solution."""
 
@@ -172,6 +206,9 @@ class Judge:
 
         entry = Entry(job["number"], job["stem"])
         kata = entry.load_spec()
+        if job["call"]:
+            source = base64.b64decode(job["source"])
+            return {"verdict": to_dict(called(kata, source, job["call"], job["path"], load))}
         solution = entry.solution_path.read_text(encoding="utf-8")
         verdict = self._grade(
             looking_for(kata, job["bugs"]),

@@ -45,6 +45,8 @@ class Job:
     Other depths than "full" are for answers of our own: they run in the grading process,
     as far as the first check that fails, which is "named" or not (`grader.engine.skimming`).
     With `bugs`, only those are looked for, which is fast: it is known which were planted.
+    With `call`, the function of that name is called once, without arguments, instead of a
+    grading: the verdict is "passed" where it returns.
     """
 
     entry: Entry
@@ -54,6 +56,7 @@ class Job:
     seed: int = 0
     depth: Literal["full", "named", "unnamed"] = "full"
     bugs: tuple[str, ...] | None = None
+    call: str = ""
 
 
 class Process:
@@ -241,6 +244,7 @@ class Process:
             "source": base64.b64encode(job.source).decode(),
             "examples": job.examples,
             "bugs": job.bugs,
+            "call": job.call,
             "seed": job.seed,
             "depth": job.depth,
         }

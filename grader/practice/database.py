@@ -66,6 +66,21 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             ended REAL
         )""",
     ),
+    (
+        # `seen` is the latest time that a command saw: a clock set back gives no time back.
+        """CREATE TABLE interviews (
+            id INTEGER PRIMARY KEY,
+            uid TEXT NOT NULL UNIQUE,
+            at REAL NOT NULL,
+            minutes REAL NOT NULL,
+            format TEXT NOT NULL,
+            state TEXT NOT NULL,
+            seen REAL NOT NULL,
+            rounds TEXT NOT NULL,
+            card TEXT NOT NULL
+        )""",
+        """CREATE UNIQUE INDEX one_at_a_time ON interviews (state) WHERE state = 'running'""",
+    ),
 )
 VERSION = len(MIGRATIONS)
 

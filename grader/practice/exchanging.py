@@ -18,6 +18,7 @@ from typing import Any
 from grader.errors import HistoryError
 from grader.model import VERDICT_VERSION
 from grader.practice.database import reading, writing
+from grader.practice.interviews import rounds_from
 from grader.records import STATUSES, from_dict
 
 # The tables whose rows go out, by the kind that stands in the line.
@@ -26,6 +27,7 @@ KINDS: Mapping[str, str] = {
     "hint": "hints",
     "card": "cards",
     "round": "rounds",
+    "interview": "interviews",
 }
 TYPES: Mapping[str, tuple[type, ...]] = {"TEXT": (str,), "REAL": (int, float), "INTEGER": (int,)}
 
@@ -109,13 +111,21 @@ def _read(
         value = data.get(name)
         if not (value is None and nullable):
             _check_type(name, value, TYPES[type_])
+    _check_content(kind, data, attached)
+    return kind, data, attached
+
+
+def _check_content(kind: str, data: Mapping[str, Any], attached: dict[str, Any]) -> None:
     if kind == "attempt":
         _check_attempt(data, attached)
     elif kind == "card":
         _check_card(data)
     elif kind == "round":
         _check_names(data)
-    return kind, data, attached
+    elif kind == "interview":
+        rounds_from(data["rounds"])
+        if not isinstance(json.loads(data["card"]), list):
+            raise TypeError("card is not a list")
 
 
 def _check_type(name: str, value: object, types: tuple[type, ...]) -> None:
