@@ -170,10 +170,15 @@ def test_there_is_no_keyboard(grade: Grade) -> None:
 
 
 def test_the_answer_runs_in_an_empty_folder_that_goes_away(grade: Grade, stage: Path) -> None:
-    before = sorted(path for path in stage.rglob("*") if path.suffix != ".pyc")
+    def files() -> list[Path]:
+        # The history of attempts is the command's own doing.
+        paths = (path.relative_to(stage) for path in stage.rglob("*") if path.suffix != ".pyc")
+        return sorted(path for path in paths if path.parts[0] != ".grader")
+
+    before = files()
     (record,) = grade("assert os.listdir() == [], os.listdir()\nopen('left', 'w').write('x' * 99)")
     assert record["status"] == "passed"
-    assert sorted(path for path in stage.rglob("*") if path.suffix != ".pyc") == before
+    assert files() == before
 
 
 def test_writing_to_every_open_file_does_not_forge_a_verdict(grade: Grade) -> None:
