@@ -101,10 +101,9 @@ class Diagnosis:
         ]
         self.known: frozenset[str] = frozenset()
 
-    def single(self) -> tuple[NamedBug, ...]:
-        """Return the one bug that explains everything, or nothing: the quickest part of `run`."""
-        exact = [suspect for suspect in self.singles if self.explains(suspect)]
-        return self.named(exact) if self.differing and exact else ()
+    def single(self) -> list[Suspect]:
+        """Return the bugs of which each alone explains everything."""
+        return [suspect for suspect in self.singles if self.explains(suspect)]
 
     def run(self, known: Collection[str] = ()) -> tuple[NamedBug, ...]:
         """Return the bugs of the smallest exact explanation, else the best partial one.
@@ -115,7 +114,7 @@ class Diagnosis:
         self.known = frozenset(known)
         if not self.differing:
             return ()
-        exact = [suspect for suspect in self.singles if self.explains(suspect)]
+        exact = self.single()
         # Where nothing is returned on any probe, sets of bugs are not told apart.
         if not exact and self.evidence[self.differing[0]].got.status == "returned":
             exact = self.grown()
@@ -386,12 +385,10 @@ class Diagnosis:
 
     def alike(self, suspect: Suspect, index: int) -> bool:
         """Tell whether a suspect agrees on a probe, and where both raise, says the same."""
+        if not self.equals(suspect, index):
+            return False
         outcome = self.mutants.outcome(suspect.parts, index)
-        return (
-            outcome is not None
-            and self.equals(suspect, index)
-            and same_message(self.evidence[index].got, outcome)
-        )
+        return outcome is not None and same_message(self.evidence[index].got, outcome)
 
 
 def _named(bug: Bug, sure: bool, equal: Sequence[str], matched: int, probes: int) -> NamedBug:
