@@ -263,7 +263,7 @@ class Grading:
         examples = check.examples if self.examples is None else self.examples
         known: tuple[Recipe, Mismatch] | None = None
         drawn = (check.name, examples, self.seed)
-        passing = self.store.passing(*drawn)
+        passing = self.store.memory.drawn(*drawn)
         self.announce(check, (*check.bank, *passing))
         for recipe in check.bank:
             mismatch = self.mismatch(check, recipe)
@@ -295,7 +295,7 @@ class Grading:
         if found:
             self.smallest.append(found[0])
         else:
-            self.store.keep_passing(*drawn, tried)
+            self.store.memory.keep_drawn(*drawn, tried)
         return found or known
 
     def mismatch(self, check: Check, recipe: Recipe) -> Mismatch | None:
