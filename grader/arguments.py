@@ -7,10 +7,10 @@ import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn
 
 from grader import __version__
 from grader.errors import UsageError
+from grader.parsing import Parser
 
 VERBS = ("all", "list", "watch", "doctor", "dev")
 
@@ -24,7 +24,7 @@ commands:
   python -m grader watch [kata3 ...]  grade on every save
   python -m grader list               all katas
   python -m grader doctor             what works on this machine
-  python -m grader dev check|new|stubs   for authors of katas
+  python -m grader dev --help         for authors of katas
 
 A kata is called kata3, 3, by its slug, or by the beginning of its slug.
 
@@ -50,13 +50,6 @@ class Options:
     timeout: float
     jobs: int | None
     poll: bool
-
-
-class _Parser(argparse.ArgumentParser):
-    """Raises a UsageError of one line where argparse prints a page and leaves."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; see python -m grader --help")
 
 
 def parse(argv: Sequence[str]) -> Options:
@@ -89,7 +82,7 @@ def parse(argv: Sequence[str]) -> Options:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = Parser(
         prog="python -m grader",
         usage="python -m grader [KATA ... | all | watch [KATA ...] | list | doctor] [options]",
         description=DESCRIPTION,

@@ -139,6 +139,13 @@ def find(name: str, *, among: Sequence[Entry] | None = None, verbs: Iterable[str
     raise UsageError(f"no kata is called {name!r}; {_nearest(slug, entries, verbs)}")
 
 
+def find_each(
+    names: Iterable[str], *, among: Sequence[Entry] | None = None, verbs: Iterable[str] = ()
+) -> tuple[Entry, ...]:
+    """Return the katas that names mean, each once; see `find`."""
+    return tuple(dict.fromkeys(find(name, among=among, verbs=verbs) for name in names))
+
+
 def _by_path(name: str, entries: Sequence[Entry]) -> Entry:
     # Completion by the shell gives paths. Only the path of the file that would
     # be graded counts: a copy elsewhere must not pass for it.

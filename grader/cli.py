@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.arguments import VERBS, Options, parse
-from grader.catalog import Entry, find, katas
+from grader.catalog import Entry, find_each, katas
 from grader.errors import GraderError, UsageError
 from grader.model import Verdict
 
@@ -240,7 +240,7 @@ def _codes(verdicts: Sequence[Verdict]) -> list[int]:
 
 
 def _chosen(names: Sequence[str]) -> tuple[Entry, ...]:
-    return tuple(dict.fromkeys(find(name, verbs=VERBS) for name in names))
+    return find_each(names, verbs=VERBS)
 
 
 def _stdout(options: Options) -> Screen:

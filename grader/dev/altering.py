@@ -104,6 +104,11 @@ def alternatives(node: ast.expr) -> Iterator[Change]:
             pass
 
 
+def parsed(text: str) -> ast.expr:
+    """Return the tree of an expression."""
+    return ast.parse(text, mode="eval").body
+
+
 def replaced(node: ast.AST, **fields: Any) -> Any:
     """Return a copy of a node with some fields replaced; the node itself stays."""
     changed = copy(node)
