@@ -1,7 +1,7 @@
-"""Checks that the multi-head attention katas have in common, word for word.
+"""Checks that several katas have in common, word for word.
 
-`mask` is the word of the kata for its usual mask, `after` the name of the check
-that masks are applied at all.
+`mask` is the word of the kata for its usual mask. A check waits on those in `after`;
+where that is one name, on the check that masks are applied at all.
 """
 
 from __future__ import annotations
@@ -47,6 +47,42 @@ def dropped_weights_only(
         "struck",
         bank=({**sizes, "one_value": 1, "mode": "train", "batch": 64},),
         after=(after,),
+    )
+
+
+def dropout_share(target: str, *bank: Recipe, after: str) -> Check:
+    """Return the check of dropout at a real rate, on cases laid out for it."""
+    return Check(
+        "dropout_keeps_the_size",
+        "dropout drops the share it is given, each value by itself, and scales up the rest",
+        target,
+        "drops",
+        bank=bank,
+        after=(after,),
+    )
+
+
+def equal_features(target: str, *bank: Recipe, after: tuple[str, ...]) -> Check:
+    """Return the check of tokens without variance."""
+    return Check(
+        "equal_features_stay_finite",
+        "a token whose features are all equal is normalised to the shift, not to NaN",
+        target,
+        "values",
+        bank=bank,
+        after=after,
+    )
+
+
+def next_to_no_dropout(target: str, *bank: Recipe, after: str) -> Check:
+    """Return the check of train mode, gradients included, with a rate that drops nothing."""
+    return Check(
+        "training_reaches_everything",
+        "with next to no dropout, train mode gives the same values and gradients as eval",
+        target,
+        "undropped",
+        bank=tuple({**recipe, "dropout": "hardly", "backward": 1} for recipe in bank),
+        after=(after, "gradients_match"),
     )
 
 

@@ -17,6 +17,10 @@ from grader.model import Case, Recipe, Role, Shape
 if TYPE_CHECKING:
     from torch import Tensor
 
+# Rates of dropout by their words in recipes. "all" is so close to 1 that nothing survives;
+# yet a dropout written by hand, which divides by 1 - p, stays finite.
+DROPS = {"none": 0.0, "hardly": 1e-9, "quarter": 0.25, "half": 0.5, "all": 1 - 1e-9}
+
 
 def integer(recipe: Recipe, name: str, default: int) -> int:
     """Read a whole number from a recipe."""

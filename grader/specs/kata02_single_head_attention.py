@@ -111,13 +111,10 @@ def _layer(recipe: Recipe) -> Case:
     # Weights (B, L, L) that are returned beside the output must not look like it.
     d_model += d_model == length
     mask, times = word(recipe, "mask", "none"), integer(recipe, "times", 1)
-    causal_mask = pad_mask = None
-    if mask in ("causal", "both"):
-        causal_mask = causal(length)
-    elif mask == "window":  # a mask of the caller's own choice, not to be built anew
-        causal_mask = window(length)
-    elif mask == "prefix":
-        causal_mask = prefix(length)
+    pad_mask = None
+    # A window, or a prefix that all see, is of the caller's own choice, not to be built anew.
+    masks = {"causal": causal, "both": causal, "window": window, "prefix": prefix}
+    causal_mask = masks[mask](length) if mask in masks else None
     if mask in ("pad", "left", "holes", "both"):
         sides = {"pad": "right", "both": "holes"}
         pad_mask = padding(seed, batch, length, side=sides.get(mask, mask))

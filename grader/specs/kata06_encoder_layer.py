@@ -9,7 +9,9 @@ from grader.mistakes.dropping import (
 )
 from grader.model import Case, Check, Edit, Kata, Question, Recipe, Role, Target
 from grader.patching import bug, each_and_all
+from grader.properties import dropout_share, equal_features, next_to_no_dropout
 from grader.strategies import (
+    DROPS,
     attention_roles,
     attention_weights,
     integer,
@@ -25,9 +27,6 @@ from grader.strategies import (
 
 NAME = "EncoderLayer"
 
-# So close to 1 that nothing survives; yet a dropout written by hand, which
-# divides by 1 - p, stays finite.
-DROPS = {"none": 0.0, "hardly": 1e-9, "quarter": 0.25, "half": 0.5, "all": 1 - 1e-9}
 # The two layers of a sublayer by which it is seen how much of it dropout leaves.
 SEEN = {
     "attention": ("self_attn.v_proj", "self_attn.out_proj"),
@@ -190,12 +189,9 @@ CHECKS = (
         ),
         after=("values_match", "mask_is_applied"),
     ),
-    Check(
-        "dropout_keeps_the_size",
-        "dropout drops the share it is given, each value by itself, and scales up the rest",
+    dropout_share(
         NAME,
-        "drops",
-        bank=tuple(
+        *(
             {
                 "seen": sublayer,
                 "train": 1,
@@ -207,7 +203,7 @@ CHECKS = (
             }
             for sublayer in SEEN
         ),
-        after=("dropout_sits_before_the_add",),
+        after="dropout_sits_before_the_add",
     ),
     Check(
         "attention_reads_everything",
@@ -246,14 +242,7 @@ CHECKS = (
         bank=({"times": 60, "seed": 41},),
         after=("values_match",),
     ),
-    Check(
-        "equal_features_stay_finite",
-        "a token whose features are all equal is normalised to the shift, not to NaN",
-        NAME,
-        "values",
-        bank=({"flat": 1, "seed": 44},),
-        after=("values_match",),
-    ),
+    equal_features(NAME, {"flat": 1, "seed": 44}, after=("values_match",)),
     Check(
         "gradients_match",
         "gradients reach the input and every weight",
@@ -267,13 +256,8 @@ CHECKS = (
         examples=15,
         after=("values_match", "mask_is_applied"),
     ),
-    Check(
-        "training_reaches_everything",
-        "with next to no dropout, train mode gives the same values and gradients as eval",
-        NAME,
-        "undropped",
-        bank=({"train": 1, "dropout": "hardly", "backward": 1, "mask": "pad", "seed": 45},),
-        after=("train_mode_without_dropout", "gradients_match"),
+    next_to_no_dropout(
+        NAME, {"train": 1, "mask": "pad", "seed": 45}, after="train_mode_without_dropout"
     ),
     Check(
         "inputs_are_kept",

@@ -11,6 +11,7 @@ from grader.mistakes.dropping import (
 )
 from grader.model import Bug, Case, Check, Edit, Kata, Question, Recipe, Role, Target
 from grader.patching import bug, each_and_all
+from grader.properties import dropout_share, equal_features, next_to_no_dropout
 from grader.strategies import (
     attention_roles,
     attention_weights,
@@ -180,16 +181,15 @@ CHECKS = (
         "device",
         bank=(
             {"of": "mask", "length": 4, "device": "cpu"},
-            # A length of its own: of an answer that keeps masks, that is the bug to name.
             {"of": "mask", "length": 13, "device": "none"},
         ),
     ),
     Check(
-        "mask_is_made_anew",
-        "what a caller writes into a causal_mask is not in the next one",
+        "mask_repeats",
+        "asked again, causal_mask is the same",
         MASK,
         "repeats",
-        # A length of its own: what is written into stays wrong in an answer that keeps it.
+        # A length of its own: an answer that keeps its masks keeps what is written into them.
         bank=({"of": "mask", "length": 11},),
     ),
     Check(
@@ -287,14 +287,7 @@ CHECKS = (
         bank=({"times": 60, "seed": 31},),
         after=("values_match",),
     ),
-    Check(
-        "equal_features_stay_finite",
-        "a token whose features are all equal is normalised to the shift, not to NaN",
-        LAYER,
-        "values",
-        bank=({"flat": 1, "seed": 45},),
-        after=("values_match",),
-    ),
+    equal_features(LAYER, {"flat": 1, "seed": 45}, after=("values_match",)),
     Check(
         "gradients_match",
         "gradients reach x, the memory and every weight",
@@ -330,12 +323,9 @@ CHECKS = (
         ),
         after=("values_match",),
     ),
-    Check(
-        "dropout_keeps_the_size",
-        "dropout drops the share it is given, each value by itself, and scales up the rest",
+    dropout_share(
         LAYER,
-        "drops",
-        bank=tuple(
+        *(
             {
                 "seen": sublayer,
                 "mode": "train",
@@ -348,7 +338,7 @@ CHECKS = (
             }
             for sublayer in SEEN
         ),
-        after=("dropout_sits_before_the_add",),
+        after="dropout_sits_before_the_add",
     ),
     Check(
         "attentions_read_everything",
@@ -391,13 +381,10 @@ CHECKS = (
         examples=5,
         after=("dropout_ends_with_training",),
     ),
-    Check(
-        "training_reaches_everything",
-        "with next to no dropout, train mode gives the same values and gradients as eval",
+    next_to_no_dropout(
         LAYER,
-        "undropped",
-        bank=({"mode": "train", "dropout": "hardly", "backward": 1, "mask": "all", "seed": 46},),
-        after=("training_is_the_same_without_dropout", "gradients_match"),
+        {"mode": "train", "mask": "all", "seed": 46},
+        after="training_is_the_same_without_dropout",
     ),
     Check(
         "inputs_are_kept",
