@@ -86,6 +86,30 @@ def next_to_no_dropout(target: str, *bank: Recipe, after: str) -> Check:
     )
 
 
+def gradients_in_training(target: str, *bank: Recipe, after: tuple[str, ...]) -> Check:
+    """Return the check that train mode cuts nothing off from its gradient."""
+    return Check(
+        "training_reaches_everything",
+        "in train mode, too, gradients reach everything",
+        target,
+        "undropped",
+        bank=tuple({**recipe, "backward": 1} for recipe in bank),
+        after=after,
+    )
+
+
+def default_dropout(target: str, *bank: Recipe, after: str) -> Check:
+    """Return the check of the rate that dropout has where nobody gives one."""
+    return Check(
+        "dropout_is_a_tenth",
+        "where no dropout is given, it is 0.1",
+        target,
+        "drops",
+        bank=tuple({**recipe, "dropout": "default"} for recipe in bank),
+        after=(after,),
+    )
+
+
 def workmanship(target: str, mask: str, after: str, tokens: str) -> tuple[Check, ...]:
     """Return the checks on how it is written: device, heads, calls, half precision and loops.
 

@@ -19,7 +19,20 @@ if TYPE_CHECKING:
 
 # Rates of dropout by their words in recipes. "all" is so close to 1 that nothing survives;
 # yet a dropout written by hand, which divides by 1 - p, stays finite.
-DROPS = {"none": 0.0, "hardly": 1e-9, "quarter": 0.25, "half": 0.5, "all": 1 - 1e-9}
+DROPS = {
+    "none": 0.0,
+    "hardly": 1e-9,
+    "default": 0.1,
+    "quarter": 0.25,
+    "half": 0.5,
+    "all": 1 - 1e-9,
+}
+
+
+def with_default_dropout(case: Case) -> Case:
+    """Return the case with dropout left to the constructor, which has 0.1 as its default."""
+    init = {name: value for name, value in (case.init or {}).items() if name != "dropout"}
+    return replace(case, init=init, defaults={"dropout": 0.1})
 
 
 def integer(recipe: Recipe, name: str, default: int) -> int:

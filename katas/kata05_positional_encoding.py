@@ -37,7 +37,7 @@ class PositionalEncoding(nn.Module):
 
     Args:
         d_model: size D of each token; odd sizes too.
-        max_len: the largest number of tokens in a sequence.
+        max_len: the largest number of tokens in a sequence, at least 2.
     """
 
     def __init__(self, d_model: int, max_len: int = 5000) -> None:

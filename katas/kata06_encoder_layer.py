@@ -16,8 +16,9 @@ Shapes: B batch, L tokens, D = d_model, H = num_heads, F = d_ff.
 
 The mask says True at real tokens, as in
 `torch.nn.functional.scaled_dot_product_attention`. `nn.MultiheadAttention` and
-`nn.TransformerEncoderLayer` mean the opposite. It may be None. Outputs at
-padded positions are free, but must be finite.
+`nn.TransformerEncoderLayer` mean the opposite. It may be None, and
+shows at least one token of each sequence. Outputs at padded positions are free,
+but must be finite.
 
 The attention is given: `MultiHeadSelfAttention(d_model, num_heads)`, called
 with `(x, causal_mask=None, pad_mask=None)`, returns one tensor (B, L, D).

@@ -20,8 +20,9 @@ Shapes: B batch, L tokens, S memory tokens, D = d_model, F = d_ff.
 
 Masks say True where attention is allowed; `nn.Transformer` means the opposite.
 Each of them may be None. The layer hides the future only where it is handed a
-causal mask: it never makes one of its own. Outputs at padded positions of x
-are free, but must be finite.
+causal mask: it never makes one of its own. What comes out for a query
+that sees no key is free. Outputs at padded positions of x are free too, but must
+be finite where they see a key.
 
 Both attentions are given. Their projections, and how they use masks, are not
 in question here:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
@@ -292,6 +293,15 @@ def same_message(left: Outcome, right: Outcome) -> bool:
     """Tell whether two outcomes that raise say the same, sizes included."""
     a, b = (" ".join(o.raised.message.split()) if o.raised else None for o in (left, right))
     return a == b
+
+
+def akin_messages(left: Outcome, right: Outcome) -> bool:
+    """Tell whether two outcomes that raise complain of much the same: half of the words agree."""
+    a, b = (
+        set(re.findall(r"[a-z_]{3,}", o.raised.message.lower())) if o.raised else set[str]()
+        for o in (left, right)
+    )
+    return a == b or 2 * len(a & b) >= len(a | b)
 
 
 def _same_value(a: Tensor | Alien, b: Tensor | Alien, close: float, mask: Tensor | None) -> bool:

@@ -19,7 +19,7 @@ from itertools import combinations
 
 from grader.engine.bench import Bench, LocalAnswer, Reference, solution_namespace
 from grader.engine.checking import OBSERVE
-from grader.engine.comparing import same_behaviour, same_message
+from grader.engine.comparing import akin_messages, same_behaviour, same_message
 from grader.engine.execution import execute
 from grader.engine.mutants import Mutants, Store
 from grader.engine.tracing import trace_of
@@ -114,7 +114,7 @@ class Diagnosis:
         self.known = frozenset(known)
         if not self.differing:
             return ()
-        exact = self.single()
+        exact = [suspect for suspect in self.single() if self.akin(suspect)]
         # Where nothing is returned on any probe, sets of bugs are not told apart.
         if not exact and self.evidence[self.differing[0]].got.status == "returned":
             exact = self.grown()
@@ -362,6 +362,19 @@ class Diagnosis:
                 return True
             told = told and same_message(got, outcome)
         return told
+
+    def akin(self, suspect: Suspect) -> bool:
+        """Tell whether a suspect that raises what the answer raises complains of the same, too.
+
+        That every call ends in a TypeError is all that many slips have in common.
+        """
+        for index in self.differing:
+            got, outcome = self.evidence[index].got, self.mutants.outcome(suspect.parts, index)
+            if outcome is None or got.raised is None or outcome.raised is None:
+                return True
+            if akin_messages(got, outcome):
+                return True
+        return False
 
     def partial(self) -> tuple[NamedBug, ...]:
         """Return the one bug that matches the answer most often where it is visible."""

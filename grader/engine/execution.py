@@ -10,7 +10,7 @@ import ast
 import random
 import warnings
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -118,7 +118,10 @@ class _Call:
             values = self.fresh(earlier)
             first = [values.pop(name, arg) for (name, _), arg in zip(named, args, strict=True)]
             subject(*first, **values)
-        returned = self.called(subject, args, inputs)
+        # Gradients are comparable as far as nothing is dropped on the way.
+        undropped = {"undropped", "gradients"} <= case.observe
+        with dropout_off() if undropped else nullcontext():
+            returned = self.called(subject, args, inputs)
         now = _tensors(case, args, inputs)
         changed = tuple(name for name, value in now if not _same(value.detach(), kept[name]))
         gradients: dict[str, Tensor | None] = {}
@@ -182,7 +185,12 @@ class _Call:
         if case.init is None:
             return target
         options, self.given = _made(case.init)
-        module = target(**options)
+        try:
+            module = target(**options)
+        except Exception:
+            if not case.defaults:
+                raise
+            module = target(**options, **case.defaults)
         if not isinstance(module, nn.Module):
             raise TypeError(f"{case.target} builds a {type(module).__name__}, not an nn.Module")
         module.train(case.train)
@@ -319,8 +327,7 @@ class _Call:
 
         # Watching every function slows a call down, so first see whether anything is dropped.
         differs = not _all_same(first, call(1))
-        # With something dropped, gradients are as random as values are.
-        if differs and "gradients" not in self.case.observe:
+        if differs:
             with dropout_off():
                 first = call(0)
                 differs = not _all_same(first, call(1))

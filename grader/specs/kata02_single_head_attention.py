@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from grader.mistakes.dropping import misplaced_dropout_mistakes
 from grader.model import Axis, Case, Check, Kata, Question, Recipe, Shape, Target
 from grader.patching import bug, each_and_all
-from grader.properties import dropped_weights_only
+from grader.properties import dropped_weights_only, gradients_in_training
 from grader.strategies import (
     attention_roles,
     attention_weights,
@@ -487,6 +487,11 @@ CHECKS = (
         draws={**LAYER_SIZES, "mask": ["none", "both"]},
         examples=10,
         after=("layer_matches", "masks_are_applied"),
+    ),
+    gradients_in_training(
+        LAYER,
+        {"of": "layer", "mode": "train", "mask": "both", "batch": 3, "seed": 43},
+        after=("layer_is_the_same_in_training", "layer_gradients_match"),
     ),
     Check(
         "layer_keeps_inputs",

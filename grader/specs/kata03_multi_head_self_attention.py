@@ -15,7 +15,12 @@ from grader.mistakes.scoring import product_mistakes, scale_mistakes, softmax_mi
 from grader.mistakes.splitting import split_mistakes
 from grader.model import Case, Check, Kata, Question, Recipe, Target
 from grader.patching import bug
-from grader.properties import dropped_weights_only, hidden_keys, workmanship
+from grader.properties import (
+    dropped_weights_only,
+    gradients_in_training,
+    hidden_keys,
+    workmanship,
+)
 from grader.strategies import (
     attention_roles,
     attention_weights,
@@ -213,6 +218,11 @@ CHECKS = (
         draws={**SIZES, "mask": ["none", "both_holes"]},
         examples=20,
         after=("values_match", "masks_are_applied"),
+    ),
+    gradients_in_training(
+        NAME,
+        {"mode": "train", "mask": "both_holes", "batch": 3, "seed": 43},
+        after=("train_mode_changes_nothing", "gradients_match"),
     ),
     Check(
         "inputs_are_kept",

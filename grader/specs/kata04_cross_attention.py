@@ -15,7 +15,12 @@ from grader.mistakes.scoring import product_mistakes, scale_mistakes, softmax_mi
 from grader.mistakes.splitting import split_mistakes
 from grader.model import Case, Check, Kata, Question, Recipe, Target
 from grader.patching import bug, each_and_all
-from grader.properties import dropped_weights_only, hidden_keys, workmanship
+from grader.properties import (
+    dropped_weights_only,
+    gradients_in_training,
+    hidden_keys,
+    workmanship,
+)
 from grader.strategies import (
     attention_roles,
     attention_weights,
@@ -202,6 +207,11 @@ CHECKS = (
         draws={**SIZES, "mask": ["none", "right"]},
         examples=20,
         after=("values_match", "mask_is_applied"),
+    ),
+    gradients_in_training(
+        NAME,
+        {"mode": "train", "mask": "right", "batch": 3, "seed": 43},
+        after=("train_mode_changes_nothing", "gradients_match"),
     ),
     Check(
         "inputs_are_kept",

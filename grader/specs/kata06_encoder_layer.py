@@ -9,7 +9,12 @@ from grader.mistakes.dropping import (
 )
 from grader.model import Case, Check, Edit, Kata, Question, Recipe, Role, Target
 from grader.patching import bug, each_and_all
-from grader.properties import dropout_share, equal_features, next_to_no_dropout
+from grader.properties import (
+    default_dropout,
+    dropout_share,
+    equal_features,
+    next_to_no_dropout,
+)
 from grader.strategies import (
     DROPS,
     attention_roles,
@@ -19,6 +24,7 @@ from grader.strategies import (
     norm_weights,
     numbers,
     padding,
+    with_default_dropout,
     with_dropout_seen,
     with_equal_features,
     with_padding_changed,
@@ -76,8 +82,9 @@ def build(recipe: Recipe) -> Case:
         tolerance=1e-2 if times > 1 else 1e-4,
         compared=None if pad_mask is None else pad_mask[:, :, None],
         banned=frozenset({"Transformer"}),
-        observe=frozenset({"gradients"} if integer(recipe, "backward", 0) else ()),
     )
+    if word(recipe, "dropout", "none") == "default":
+        case = with_default_dropout(case)
     if integer(recipe, "flat", 0):
         return with_equal_features(case)
     seen = word(recipe, "seen", "none")
@@ -138,7 +145,7 @@ CHECKS = (
             {"mask": "pad", "batch": 4, "length": 4, "seed": 13},
         ),
         draws={**SIZES, "length": (2, 5), "mask": MASKS},
-        examples=15,
+        examples=8,
     ),
     Check(
         "mask_is_applied",
@@ -174,7 +181,7 @@ CHECKS = (
             {"train": 1, "dropout": "all", "length": 1, "heads": 1, "seed": 33},
         ),
         draws={**SIZES, "train": [1], "dropout": ["all"]},
-        examples=20,
+        examples=10,
         after=("values_match",),
     ),
     Check(
@@ -204,6 +211,18 @@ CHECKS = (
             for sublayer in SEEN
         ),
         after="dropout_sits_before_the_add",
+    ),
+    default_dropout(
+        NAME,
+        {
+            "seen": "network",
+            "train": 1,
+            "batch": 4,
+            "length": 64,
+            "head_dim": 16,
+            "d_ff": 40,
+        },
+        after="dropout_keeps_the_size",
     ),
     Check(
         "attention_reads_everything",
@@ -253,7 +272,7 @@ CHECKS = (
             {"mask": "holes", "batch": 2, "length": 7, "heads": 3, "d_ff": 11, "seed": 43},
         ),
         draws={**SIZES, "mask": ["none", *MASKS]},
-        examples=15,
+        examples=10,
         after=("values_match", "mask_is_applied"),
     ),
     next_to_no_dropout(

@@ -11,8 +11,14 @@ from grader.mistakes.dropping import (
 )
 from grader.model import Bug, Case, Check, Edit, Kata, Question, Recipe, Role, Target
 from grader.patching import bug, each_and_all
-from grader.properties import dropout_share, equal_features, next_to_no_dropout
+from grader.properties import (
+    default_dropout,
+    dropout_share,
+    equal_features,
+    next_to_no_dropout,
+)
 from grader.strategies import (
+    DROPS,
     attention_roles,
     attention_weights,
     causal,
@@ -21,6 +27,7 @@ from grader.strategies import (
     norm_weights,
     numbers,
     padding,
+    with_default_dropout,
     with_dropout_seen,
     with_equal_features,
     with_last_token_changed,
@@ -33,7 +40,6 @@ from grader.strategies import (
 MASK, LAYER = "causal_mask", "DecoderLayer"
 # With almost everything dropped, where dropout sits shows exactly. Not 1.0: dropout
 # written by hand divides by 1 - p.
-DROPOUT = {"none": 0.0, "hardly": 1e-9, "quarter": 0.25, "half": 0.5, "nearly": 1 - 1e-9}
 # The two layers of a sublayer by which it is seen how much of it dropout leaves.
 SEEN = {
     "self": ("self_attn.v_proj", "self_attn.out_proj"),
@@ -118,7 +124,7 @@ def _layer(recipe: Recipe) -> Case:
     bare = bool(integer(recipe, "bare", 0))
     case = Case(
         target=LAYER,
-        init=init if bare else init | {"dropout": DROPOUT[word(recipe, "dropout", "none")]},
+        init=init if bare else init | {"dropout": DROPS[word(recipe, "dropout", "none")]},
         inputs=tokens if bare else tokens | masks,
         weights=weights,
         roles=(
@@ -136,8 +142,9 @@ def _layer(recipe: Recipe) -> Case:
         tolerance=1e-2 if times > 1 else 1e-4,
         compared=None if pad_mask is None else pad_mask[:, :, None],
         banned=frozenset({"Transformer"}),
-        observe=frozenset({"gradients"} if integer(recipe, "backward", 0) else ()),
     )
+    if word(recipe, "dropout", "none") == "default":
+        case = with_default_dropout(case)
     if integer(recipe, "flat", 0):
         return with_equal_features(case)
     seen = word(recipe, "seen", "none")
@@ -230,7 +237,7 @@ CHECKS = (
         vary=with_last_token_changed,
         bank=({"mask": "causal", "seed": 11},),
         draws={**SIZES, "length": (2, 5), "mask": ["causal", "all"]},
-        examples=20,
+        examples=8,
     ),
     Check(
         "padding_is_ignored",
@@ -240,7 +247,7 @@ CHECKS = (
         vary=with_padding_changed,
         bank=({"mask": "pad", "seed": 12},),
         draws={**SIZES, "length": (2, 5), "mask": ["pad", "holes"]},
-        examples=20,
+        examples=8,
     ),
     Check(
         "memory_padding_is_ignored",
@@ -250,7 +257,7 @@ CHECKS = (
         vary=with_memory_padding_changed,
         bank=({"mask": "memory", "seed": 13},),
         draws={**SIZES, "source": (2, 5), "mask": ["memory", "holes"]},
-        examples=20,
+        examples=8,
     ),
     Check(
         "masks_are_applied",
@@ -304,10 +311,10 @@ CHECKS = (
         LAYER,
         "values",
         bank=(
-            {"mode": "train", "dropout": "nearly", "seed": 51},
-            {"mode": "train", "dropout": "nearly", "mask": "all", "batch": 2, "seed": 52},
+            {"mode": "train", "dropout": "all", "seed": 51},
+            {"mode": "train", "dropout": "all", "mask": "all", "batch": 2, "seed": 52},
         ),
-        draws={**SIZES, "mode": ["train"], "dropout": ["nearly"]},
+        draws={**SIZES, "mode": ["train"], "dropout": ["all"]},
         examples=10,
     ),
     Check(
@@ -340,6 +347,19 @@ CHECKS = (
         ),
         after="dropout_sits_before_the_add",
     ),
+    default_dropout(
+        LAYER,
+        {
+            "seen": "network",
+            "mode": "train",
+            "batch": 4,
+            "length": 64,
+            "source": 48,
+            "head_dim": 16,
+            "d_ff": 40,
+        },
+        after="dropout_keeps_the_size",
+    ),
     Check(
         "attentions_read_everything",
         "in training, both attentions still read the whole of what they are given",
@@ -367,7 +387,7 @@ CHECKS = (
         "after .eval(), nothing is dropped",
         LAYER,
         "values",
-        bank=({"dropout": "nearly", "mask": "all", "seed": 54},),
+        bank=({"dropout": "all", "mask": "all", "seed": 54},),
         after=("values_match", "masks_are_applied"),
     ),
     Check(

@@ -51,7 +51,6 @@ def build(recipe: Recipe) -> Case:
         train=bool(integer(recipe, "train", 0)),
         dtype=word(recipe, "dtype", "float64"),
         tolerance=1e-9 if norm_first and bypassed else 1e-4,
-        observe=frozenset({"gradients"} if integer(recipe, "backward", 0) else ()),
     )
     if integer(recipe, "flat", 0):
         return with_equal_features(case)
@@ -600,6 +599,16 @@ BUGS = (
         ],
         says="the norm has no gain and shift, or does not apply them",
         ask="What does a layer norm learn?",
+    ),
+    bug(
+        "rmsnorm-for-layernorm",
+        variants=[
+            norms(f"nn.functional.rms_norm(t, t.shape[-1:], eps=1e-6) {AFFINE}")[0],
+            [(NORM, "self.norm = nn.RMSNorm(d_model, eps=1e-6)")],
+        ],
+        says="the mean is not subtracted: that is RMSNorm, which divides by the root of the mean "
+        "square only",
+        ask="What is the mean of a token after a layer norm, before gain and shift?",
     ),
     bug(
         "batchnorm-for-layernorm",

@@ -39,6 +39,8 @@ class Screen:
             emoji=False,
             soft_wrap=False,
         )
+        if not self.console.width:  # COLUMNS=0 says that nobody knows
+            self.console.width = 80
         self.encoding = getattr(stream, "encoding", None) or "ascii"
 
     @property
