@@ -48,6 +48,9 @@ PACKAGES = ("torch", "hypothesis", "rich", "watchfiles", "prompt_toolkit")
 PIPE_CLOSED = 141
 SEVEREST_FIRST = (70, INTERRUPTED, 4, 1, 3, 0)
 
+# What the system says of a file or folder that is not to be written.
+DENIED = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT)
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; the only place that swallows exceptions."""
@@ -76,6 +79,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         elif _is_full(error):
             _abandon_stdout()
             _complain(f"the result cannot be written: {os.strerror(getattr(error, 'errno', 0))}")
+        elif isinstance(error, OSError) and error.filename and error.errno in DENIED:
+            _complain(f"{error.filename} cannot be written: {error.strerror}")
         else:
             from grader.isolation.faults import record
 

@@ -193,6 +193,20 @@ def with_other_calls_before(case: Case) -> Case:
     return replace(case, before=({name: other(name, value) for name, value in given.items()},))
 
 
+def without_what_is_none(case: Case) -> Case:
+    """Return the case without the keywords that are None, which are the defaults of all."""
+    given = {name: value for name, value in case.inputs.items() if value is not None}
+    return replace(case, inputs=given)
+
+
+def with_blank_token(case: Case) -> Case:
+    """Return the case with zeros as the last of the tokens; only a mask makes that padding."""
+    tokens = {name: value.clone() for name, value in case.inputs.items() if name in ("x", "memory")}
+    for value in tokens.values():
+        value[:, -1] = 0
+    return replace(case, inputs={**case.inputs, **tokens})
+
+
 def with_low_scores(case: Case, level: int) -> Case:
     """Give an attention layer scores all far below 0, of which masks fill in none too low.
 

@@ -19,7 +19,11 @@ from grader.engine.remembering import Memory
 from grader.errors import AnswerEnded
 from grader.model import Case, Edit, Kata, Outcome, Raised, Recipe, Target
 from grader.patching import patch
-from grader.strategies import with_other_calls_before
+from grader.strategies import (
+    with_blank_token,
+    with_other_calls_before,
+    without_what_is_none,
+)
 
 # What is observed of an answer only to be compared with the solution's.
 COMPARED = frozenset({"gradients"})
@@ -110,8 +114,12 @@ class Reference:
                 case = with_other_calls_before(case)
             if recipe.get("transposed"):  # and so does this one
                 case = replace(case, transposed=True)
-            if recipe.get("backward"):  # and this
+            if recipe.get("backward"):  # and these
                 observe |= {"gradients"}
+            if recipe.get("bare"):
+                case = without_what_is_none(case)
+            if recipe.get("blank"):
+                case = with_blank_token(case)
             case = replace(case, observe=case.observe | observe)
             self._cases[key] = vary(case) if vary else case
         return key, self._cases[key]

@@ -140,9 +140,16 @@ def _repeats(bench: Bench, check: Check, recipe: Recipe) -> Finding:
     if repeats(got):
         if got.observed.get("shared"):
             return "returns the same tensor in every call: what a caller writes into it, all get"
+        written = " and ".join(got.observed.get("written", ()))
+        if written and not got.changed:
+            return Mismatch(
+                f"changes its input {written} in place under torch.no_grad()",
+                f"{written} as it was",
+                f"{written} changed",
+            )
         return None
     return Mismatch(
-        "the second call with the same input returns something else",
+        "the second call with the same input, under torch.no_grad(), returns something else",
         _shown(got.returned[0] if got.returned else None),
         _shown((got.observed.get("again") or (None,))[0]),
     )

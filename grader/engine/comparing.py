@@ -352,6 +352,7 @@ def seen(case: Case, outcome: Outcome) -> tuple[object, ...]:
         found.append(("leftover", observed.get("leftover")))
     if "again" in observed:
         found.append(("repeats", repeats(outcome)))
+        found.append(("written", bool(observed.get("written"))))
     return tuple(found)
 
 

@@ -13,9 +13,9 @@ always gets the same diagnosis.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, islice
 
 from grader.engine.bench import Bench, LocalAnswer, Reference, solution_namespace
 from grader.engine.checking import OBSERVE
@@ -31,6 +31,9 @@ MOST_BUGS = 3
 SAMPLE = 8
 # on this many where it is right before they are tried at all,
 INNOCENT, UNDONE = 8, 1
+# A bug that is named although it does not explain everything: so many probes at least, and
+# so large a share of those on which it shows.
+MATCHED, SHARE = 3, 0.8
 # and this many of the best are grown further.
 WIDTH = 8
 # How many runs of mutants each stage may ask for: single bugs, the search for
@@ -133,12 +136,16 @@ class Diagnosis:
     def agrees(self, suspect: Suspect, index: int) -> bool:
         """Tell whether a suspect seems to do on a probe what the answer does."""
         trace = self.mutants.trace(suspect.parts, index)
-        return trace is not None and trace.may_equal(self.traces[index])
+        if trace is None or not trace.may_equal(self.traces[index]):
+            return False
+        # Shares of what was dropped are compared with some room, so they stand in no trace.
+        return "drops" not in self.evidence[index].case.observe or self.same(suspect, index)
 
     def equals(self, suspect: Suspect, index: int) -> bool:
         """Tell whether a suspect does on a probe what the answer does."""
-        if not self.agrees(suspect, index):
-            return False
+        return self.agrees(suspect, index) and self.same(suspect, index)
+
+    def same(self, suspect: Suspect, index: int) -> bool:
         outcome = self.mutants.outcome(suspect.parts, index)
         evidence = self.evidence[index]
         return outcome is not None and same_behaviour(evidence.case, outcome, evidence.got)
@@ -179,7 +186,7 @@ class Diagnosis:
             and self.has_the_layers(s)
             # One that shows where the answer is right has no part in what is wrong with it;
             # now and then another bug undoes it there.
-            and sum(self.visible(s, i) for i in innocent) <= UNDONE
+            and not _more_than(UNDONE, (self.visible(s, i) for i in innocent))
             and any(self.visible(s, i) for i in self.differing)
         ]
         sample = self.telling(likely, self.sample())
@@ -389,7 +396,7 @@ class Diagnosis:
             matched = sum(self.alike(suspect, index) for index in shown)
             wrong = [i for i in self.differing if i in set(shown)]
             share = matched / len(shown) if shown else 0.0
-            if wrong and share > 0.5 and (best is None or share > best[0]):
+            if wrong and matched >= MATCHED and share > SHARE and (best is None or share > best[0]):
                 best = (share, suspect, matched, len(shown))
         if best is None:
             return ()
@@ -402,6 +409,11 @@ class Diagnosis:
             return False
         outcome = self.mutants.outcome(suspect.parts, index)
         return outcome is not None and same_message(self.evidence[index].got, outcome)
+
+
+def _more_than(count: int, signs: Iterable[bool]) -> bool:
+    """Tell whether more than `count` of the signs are true; stop to look once that is known."""
+    return next(islice(filter(None, signs), count, None), False)
 
 
 def _named(bug: Bug, sure: bool, equal: Sequence[str], matched: int, probes: int) -> NamedBug:

@@ -118,6 +118,8 @@ class _Call:
             values = self.fresh(earlier)
             first = [values.pop(name, arg) for (name, _), arg in zip(named, args, strict=True)]
             subject(*first, **values)
+            if "gradients" not in case.observe:
+                self.call_as_it_was(earlier, subject, alignment, args, inputs)
         # Gradients are comparable as far as nothing is dropped on the way.
         undropped = {"undropped", "gradients"} <= case.observe
         with dropout_off() if undropped else nullcontext():
@@ -145,10 +147,17 @@ class _Call:
         case, first = self.case, returned
         if "repeats" in case.observe:
             args, inputs = self.arguments()
+            kept = [value.detach().clone() for _, value in _tensors(case, args, inputs)]
             # In eval nothing may depend on the seed; in training everything may.
-            again = self.called(subject, args, inputs, seed=0 if self.case.train else 1)
+            with torch.no_grad():  # as people call what is trained
+                again = self.called(subject, args, inputs, seed=0 if self.case.train else 1)
             returned = tuple(_detached(r) for r in returned)
             self.observed["again"] = tuple(_detached(r) for r in again)
+            self.observed["written"] = tuple(
+                name
+                for (name, value), old in zip(_tensors(case, args, inputs), kept, strict=True)
+                if not _same(value.detach(), old)
+            )
             if _all_same(returned, again):
                 self.observed["shared"] = self.hands_out_twice(subject, first, again)
         if alignment is not None and alignment.missing:
@@ -193,7 +202,9 @@ class _Call:
             module = target(**options, **case.defaults)
         if not isinstance(module, nn.Module):
             raise TypeError(f"{case.target} builds a {type(module).__name__}, not an nn.Module")
-        module.train(case.train)
+        # A fresh module trains; one that puts a layer of its own to rest is wrong to do so.
+        if module.training is not case.train:
+            module.train(case.train)
         return module
 
     def build(self) -> tuple[Any, Alignment | None]:
@@ -311,6 +322,33 @@ class _Call:
             return leaves[name].clone()
 
         return {name: copied(name, value) for name, value in values.items()}
+
+    def call_as_it_was(
+        self,
+        earlier: Mapping[str, Any],
+        subject: Any,
+        alignment: Alignment | None,
+        args: Sequence[Any],
+        inputs: Mapping[str, Any],
+    ) -> None:
+        """Call with the very tensors of the case, but other numbers in them and in the weights.
+
+        So it is after a step of an optimiser: what was kept by identity is out of date.
+        """
+        spots = places(subject, alignment) if alignment else None
+        if spots:
+            spots.write({name: value / 2 for name, value in self.case.weights.items()})
+        tensors = _tensors(self.case, args, inputs)
+        kept = [value.clone() for _, value in tensors]
+        for name, value in tensors:
+            other = earlier.get(name)
+            if isinstance(other, Tensor) and other.shape == value.shape:
+                value.copy_(other)
+        subject(*args, **inputs)
+        for (_, value), own in zip(tensors, kept, strict=True):
+            value.copy_(own)
+        if spots:
+            spots.write(self.case.weights)
 
     def called(
         self, subject: Any, args: Sequence[Any], inputs: Mapping[str, Any], seed: int = 0

@@ -118,6 +118,7 @@ OBSERVED: dict[str, Test] = {
         ("operations", int),
         ("banned", tuple[str, ...]),
         ("again", tuple[Tensor | Alien, ...]),
+        ("written", tuple[str, ...]),
         ("random", bool),
         ("shared", bool),
         ("drops", tuple[float, ...]),

@@ -235,6 +235,14 @@ CHECKS = (
         bank=({"ndim": 3, "seed": 76},),
     ),
     Check(
+        "earlier_calls_leave_no_trace",
+        "what an earlier call was given makes no difference",
+        NAME,
+        "values",
+        bank=({"ndim": 3, "after_others": 1, "seed": 77},),
+        after=("values_match",),
+    ),
+    Check(
         "works_in_float32",
         "float32, as people run it, gives the same",
         NAME,

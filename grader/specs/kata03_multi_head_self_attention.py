@@ -107,6 +107,7 @@ CHECKS = (
         "values",
         bank=(
             {},
+            {"blank": 1, "seed": 16},
             {"heads": 3, "seed": 2},
             {"batch": 3, "length": 7, "heads": 3, "head_dim": 5, "seed": 3},
             {"heads": 1, "seed": 4},

@@ -97,6 +97,7 @@ CHECKS = (
         "values",
         bank=(
             {},
+            {"blank": 1, "seed": 16},
             {"heads": 3, "length": 7, "memory": 4, "seed": 2},
             {"batch": 3, "memory": 8, "heads": 4, "head_dim": 5, "seed": 3},
             {"heads": 1, "seed": 4},

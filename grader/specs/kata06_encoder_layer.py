@@ -57,14 +57,11 @@ def build(recipe: Recipe) -> Case:
     pad_mask = None
     if mask != "none":
         pad_mask = padding(seed, batch, length, side="right" if mask == "pad" else mask)
+    sizes = {"d_model": d_model, "num_heads": heads, "d_ff": d_ff}
+    drop = word(recipe, "dropout", "none")
     case = Case(
         target=NAME,
-        init={
-            "d_model": d_model,
-            "num_heads": heads,
-            "d_ff": d_ff,
-            "dropout": DROPS[word(recipe, "dropout", "none")],
-        },
+        init=sizes if integer(recipe, "bare", 0) else {**sizes, "dropout": DROPS[drop]},
         inputs={"x": numbers(seed, "x", batch, length, d_model) * times, "pad_mask": pad_mask},
         weights={
             **attention_weights(seed, d_model, "self_attn."),
@@ -83,7 +80,7 @@ def build(recipe: Recipe) -> Case:
         compared=None if pad_mask is None else pad_mask[:, :, None],
         banned=frozenset({"Transformer"}),
     )
-    if word(recipe, "dropout", "none") == "default":
+    if drop == "default":
         case = with_default_dropout(case)
     if integer(recipe, "flat", 0):
         return with_equal_features(case)
@@ -116,6 +113,7 @@ CHECKS = (
         "values",
         bank=(
             {},
+            {"blank": 1, "seed": 16},
             {"batch": 2, "length": 7, "heads": 3, "d_ff": 11, "seed": 2},
             {"batch": 4, "heads": 1, "seed": 3},
             {"batch": 4, "length": 1, "seed": 4},
@@ -202,12 +200,13 @@ CHECKS = (
             {
                 "seen": sublayer,
                 "train": 1,
-                "dropout": "quarter",
+                "dropout": rate,
                 "batch": 4,
                 "length": 64,
                 "head_dim": 16,
                 "d_ff": 40,  # a raw parameter is read by its shape
             }
+            for rate in ("quarter", "none")
             for sublayer in SEEN
         ),
         after="dropout_sits_before_the_add",
@@ -297,6 +296,14 @@ CHECKS = (
         bank=({"mask": "pad", "dropout": "half", "seed": 54},),
     ),
     Check(
+        "earlier_calls_leave_no_trace",
+        "what an earlier call was given makes no difference",
+        NAME,
+        "values",
+        bank=({"mask": "pad", "after_others": 1, "seed": 71},),
+        after=("mask_is_applied",),
+    ),
+    Check(
         "works_in_float32",
         "float32, as people run it, gives the same",
         NAME,
@@ -335,6 +342,15 @@ CHECKS = (
         NAME,
         "banned",
         bank=({"mask": "pad", "seed": 57},),
+    ),
+    Check(
+        "defaults",
+        "dropout=0.1 and the mask's None, as in the signature, cannot be left out",
+        NAME,
+        "values",
+        bank=({"bare": 1, "seed": 63},),
+        required=False,
+        after=("values_match", "dropout_rests_in_eval"),
     ),
     Check(
         "half_precision",
@@ -715,7 +731,7 @@ BUGS = (
         ]
         + [[(RELU, "hidden = torch.tanh(hidden)")]],
         says="the activation is another one than ReLU",
-        ask="What does your activation return for -1?",
+        ask="What does your activation return for -1, and what for 20?",
     ),
     bug(
         "ffn-width",

@@ -27,6 +27,7 @@ from grader.strategies import (
     norm_weights,
     numbers,
     padding,
+    prefix,
     with_default_dropout,
     with_dropout_seen,
     with_equal_features,
@@ -56,6 +57,7 @@ MASKS = {
     "all": "cpm",
     "left": "pm",
     "holes": "pm",
+    "prefix": "xm",  # a mask of the caller's own choice, not to be built anew
 }
 # Sublayers that return zeros: where two mistakes are made at once, one of them shows alone.
 OFF = {
@@ -79,7 +81,7 @@ def _mask(recipe: Recipe) -> Case:
     device = {"device": {"none": None, "cpu": torch.device("cpu")}[where]}
     return Case(
         target=MASK,
-        inputs={"length": length} | ({} if integer(recipe, "bare", 0) else device),
+        inputs={"length": length} | device,
         returns=((length, length),),
     )
 
@@ -96,6 +98,7 @@ def _layer(recipe: Recipe) -> Case:
     d_ff = integer(recipe, "d_ff", 2 * d_model + 1)
     times, mask = integer(recipe, "times", 1), word(recipe, "mask", "none")
     kinds = MASKS[mask]
+    seen = causal if "c" in kinds else prefix if "x" in kinds else None
     shown = "inner" if "c" in kinds else "right"
     side = mask if mask in ("left", "holes") else shown
     pad_mask = padding(seed, batch, length, side=side) if "p" in kinds else None
@@ -106,7 +109,7 @@ def _layer(recipe: Recipe) -> Case:
         "memory": numbers(seed, "memory", batch, source, d_model) * times,
     }
     masks = {
-        "causal_mask": causal(length) if "c" in kinds else None,
+        "causal_mask": seen(length) if seen else None,
         "pad_mask": pad_mask,
         "memory_pad_mask": memory_pad_mask,
     }
@@ -125,7 +128,7 @@ def _layer(recipe: Recipe) -> Case:
     case = Case(
         target=LAYER,
         init=init if bare else init | {"dropout": DROPS[word(recipe, "dropout", "none")]},
-        inputs=tokens if bare else tokens | masks,
+        inputs=tokens | masks,
         weights=weights,
         roles=(
             *attention_roles("self_attn.", "self"),
@@ -147,8 +150,8 @@ def _layer(recipe: Recipe) -> Case:
         case = with_default_dropout(case)
     if integer(recipe, "flat", 0):
         return with_equal_features(case)
-    seen = word(recipe, "seen", "none")
-    case = case if seen == "none" else with_dropout_seen(case, *SEEN[seen])
+    part = word(recipe, "seen", "none")
+    case = case if part == "none" else with_dropout_seen(case, *SEEN[part])
     return with_second_token_empty(case) if integer(recipe, "one_value", 0) else case
 
 
@@ -213,6 +216,7 @@ CHECKS = (
         "values",
         bank=(
             {},
+            {"blank": 1, "seed": 16},
             {"batch": 2, "length": 4, "source": 3, "heads": 3, "head_dim": 2, "seed": 2},
             {"length": 5, "source": 5, "d_ff": 7, "seed": 3},
             {"length": 1, "seed": 4},
@@ -274,6 +278,7 @@ CHECKS = (
             {"mask": "all", "batch": 4, "length": 4, "source": 4, "heads": 3, "seed": 17},
             {"mask": "holes", "length": 7, "source": 5, "seed": 18},
             {"mask": "left", "batch": 2, "length": 6, "source": 4, "seed": 19},
+            {"mask": "prefix", "length": 6, "seed": 79},
             {"mask": "all", "batch": 1, "length": 1, "source": 3, "heads": 1, "seed": 20},
             # One side masked and not the other, where their lengths are equal.
             {"mask": "both", "length": 5, "source": 5, "seed": 75},
@@ -336,13 +341,14 @@ CHECKS = (
             {
                 "seen": sublayer,
                 "mode": "train",
-                "dropout": "quarter",
+                "dropout": rate,
                 "batch": 4,
                 "length": 64,
                 "source": 48,
                 "head_dim": 16,
                 "d_ff": 40,  # a raw parameter is read by its shape
             }
+            for rate in ("quarter", "none")
             for sublayer in SEEN
         ),
         after="dropout_sits_before_the_add",
@@ -411,7 +417,11 @@ CHECKS = (
         "x, the memory and the masks are not changed in place",
         LAYER,
         "inputs_kept",
-        bank=({"mask": "all", "seed": 14}, {"batch": 1, "source": 1, "heads": 1, "seed": 5}),
+        bank=(
+            {"mask": "all", "seed": 14},
+            {"batch": 1, "source": 1, "heads": 1, "seed": 5},
+            {"mask": "all", "batch": 1, "seed": 6},
+        ),
     ),
     Check(
         "repeats",
@@ -625,6 +635,7 @@ def _inverted(guarded: bool) -> list[list[tuple[str, str]]]:
 
 
 BUILT = "torch.ones({0}, {0}, dtype=torch.bool, device=x.device).tril()"
+OWN = BUILT.format("x.shape[1]")
 
 MASK_BUGS = (
     bug(
@@ -685,7 +696,20 @@ MASK_BUGS = (
     ),
     bug(
         "causal-always-applied",
-        _self(f"x, {BUILT.format('x.shape[1]')}, pad_mask"),
+        _self(f"x, {OWN}, pad_mask"),
+        variants=[
+            [
+                _self(f"x, {OWN} if causal_mask is None else causal_mask, pad_mask"),
+            ],
+            [
+                (
+                    SELF,
+                    f"built = {OWN}\n"
+                    "built = built if causal_mask is None else built & causal_mask\n"
+                    "attended = self.self_attn(x, built, pad_mask)",
+                )
+            ],
+        ],
         says="the layer makes a causal mask of its own, so the future is hidden even where "
         "causal_mask is None",
         ask="What should a token see when no causal mask is handed in?",

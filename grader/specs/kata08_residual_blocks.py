@@ -89,6 +89,7 @@ def _extras(
             ((), {"mask": None, "flag": False, "name": "causal"}),
             ((other, None), {"gain": further[1], "mask": None}),
             ((False, 0.5), {"flag": True, "scale": 2}),
+            ((other > 0,), {"mask": other < 0}),
         )[extras]
     return (), {}
 
@@ -198,6 +199,7 @@ CHECKS = (
                 ("telling", 2, 0),
                 ("telling", 3, 1),
                 ("telling", 4, 0),
+                ("telling", 5, 1),
             )
         ),
         draws={
@@ -216,6 +218,8 @@ CHECKS = (
         bank=(
             {"part": "counting", "seed": 32},
             {"part": "counting", "norm_first": 1, "seed": 33},
+            {"part": "counting", "train": 1, "seed": 36},
+            {"part": "counting", "norm_first": 1, "train": 1, "seed": 37},
             {"part": "counting", "after_others": 1, "seed": 34},
             {"part": "counting", "norm_first": 1, "after_others": 1, "seed": 35},
         ),
