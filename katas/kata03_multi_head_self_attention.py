@@ -40,7 +40,8 @@ class MultiHeadSelfAttention(nn.Module):
         num_heads: number of heads H.
 
     Raises:
-        ValueError: or any other exception, if `d_model` is not divisible by `num_heads`.
+        ValueError: or any other exception, here or in forward, if `d_model` is not
+            divisible by `num_heads`.
     """
 
     def __init__(self, d_model: int, num_heads: int) -> None:

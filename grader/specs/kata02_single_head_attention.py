@@ -1201,8 +1201,8 @@ BUGS = (
             [(MIX, "output = weights.detach() @ v")],
             [(RETURN, "return output, weights.detach()")],
         ],
-        says="the weights are cut off from the graph, so no gradient flows through them",
-        ask="By which path does a gradient reach q?",
+        says="the weights, as they are used or as they are returned, are cut off from autograd",
+        ask="By which paths does a gradient reach q, through the output and through the weights?",
     ),
     bug(
         "key-transpose-reverses-all",

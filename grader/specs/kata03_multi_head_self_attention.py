@@ -308,7 +308,7 @@ BUGS = (
             *both_fills([(CAUSAL.fill, OWN_CAUSAL)], MASKED),
             *both_fills([(CAUSAL.guard, "if True:"), (CAUSAL.fill, OWN_CAUSAL)], MASKED),
         ],
-        says="the layer makes a causal mask of its own, whatever causal_mask is",
+        says="the layer makes a causal mask of its own, other than the one that it is handed",
         ask="What should a token see when no causal mask is handed in, or another one than the "
         "triangle?",
     ),

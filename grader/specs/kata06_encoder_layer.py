@@ -608,7 +608,8 @@ BUGS = (
                 (ADD2, "return nn.LayerNorm(x.size(-1), dtype=x.dtype)(middle + fed)"),
             ],
         ],
-        says="the norm is made anew in every forward, so its gain and shift are never trained",
+        says="the norm is made anew in every forward, or kept where PyTorch does not see it, so "
+        "its gain and shift are never trained",
         ask="Which parameters does the optimiser see, and when are they made?",
     ),
     bug(

@@ -592,7 +592,8 @@ BUGS = (
             *norms("nn.LayerNorm(t.size(-1), dtype=t.dtype, device=t.device)(t)"),
             [(NORM, ""), *norms("nn.LayerNorm(t.size(-1), dtype=t.dtype)(t)")[0]],
         ],
-        says="the norm is made anew in every forward, so its gain and shift are never trained",
+        says="the norm is made anew in every forward, or kept where PyTorch does not see it, so "
+        "its gain and shift are never trained",
         ask="Which parameters does the optimiser see, and when are they made?",
     ),
     bug(

@@ -112,7 +112,7 @@ class Screen:
             redirect_stderr=False,
         )
         with progress:
-            task = progress.add_task(self._short(f"{title} loading torch"), total=1.0)
+            task = progress.add_task(self._short(f"{title} starting"), total=1.0)
 
             def update(fraction: float, words: str) -> None:
                 progress.update(
