@@ -29,6 +29,7 @@ shift of its own; their eps is free, from 1e-12 to 1e-5.
 Dropout works in train mode only. Further dropout, on the attention weights or
 inside the feed-forward network, is free, and so are the names of the layers and
 the biases of the linear ones. Dtype and device follow the input, which is never changed in place.
+Half precision is tried too, but only noted.
 Not allowed: `nn.TransformerEncoderLayer` and its relatives.
 
 Worked example, for one token and D = 2: x = [1, 0], and attention adds [2, 1].

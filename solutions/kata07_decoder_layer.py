@@ -34,6 +34,7 @@ The network is Linear(D, F), ReLU, Linear(F, D); the norms are nn.LayerNorm(D),
 one for each sublayer, with gain and shift. The eps of the norms (from 1e-12 to 1e-5),
 biases of the linear layers, and further dropout inside the network are up to
 you. Dtype and device follow the input, and the inputs are never changed in place.
+Half precision is tried too, but only noted.
 Not allowed: `nn.TransformerDecoderLayer` and the other `nn.Transformer*` modules.
 """
 

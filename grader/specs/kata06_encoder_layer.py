@@ -882,7 +882,7 @@ BUGS = (
             (ADD1, "middle = self.norm1(self.dropout(x + attended))"),
             (ADD2, "return self.norm2(self.dropout(middle + fed))"),
         ),
-        says="dropout hits the sum, so it also drops what should pass by the sublayer untouched",
+        says="dropout also hits what should pass by the sublayer untouched: the sum, or x itself",
         ask="With a dropout of 1 in train mode, what should still reach the norm?",
     ),
     bug(

@@ -740,7 +740,7 @@ BUGS = (
             ],
             [(ADD, "total = self.dropout(x) + inner")],
         ],
-        says="dropout hits the sum, so it also drops what should pass by the sublayer untouched",
+        says="dropout also hits what should pass by the sublayer untouched: the sum, or x itself",
         ask="With a dropout of 1 in train mode, what should a pre-norm block return?",
     ),
     bug(
