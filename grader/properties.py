@@ -6,6 +6,8 @@ where that is one name, on the check that masks are applied at all.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from grader.model import Check, Recipe
 from grader.strategies import with_loud_padding
 
@@ -74,18 +76,6 @@ def equal_features(target: str, *bank: Recipe, after: tuple[str, ...]) -> Check:
     )
 
 
-def next_to_no_dropout(target: str, *bank: Recipe, after: str) -> Check:
-    """Return the check of train mode, gradients included, with a rate that drops nothing."""
-    return Check(
-        "training_reaches_everything",
-        "with next to no dropout, train mode gives the same values and gradients as eval",
-        target,
-        "undropped",
-        bank=tuple({**recipe, "dropout": "hardly", "backward": 1} for recipe in bank),
-        after=(after, "gradients_match"),
-    )
-
-
 def gradients_in_training(target: str, *bank: Recipe, after: tuple[str, ...]) -> Check:
     """Return the check that train mode cuts nothing off from its gradient."""
     return Check(
@@ -94,6 +84,47 @@ def gradients_in_training(target: str, *bank: Recipe, after: tuple[str, ...]) ->
         target,
         "undropped",
         bank=tuple({**recipe, "backward": 1} for recipe in bank),
+        after=after,
+    )
+
+
+def next_to_no_dropout(target: str, *bank: Recipe, after: str) -> Check:
+    """Return the same check for layers with dropout, at a rate that drops nothing."""
+    hardly = ({**recipe, "dropout": "hardly"} for recipe in bank)
+    return replace(
+        gradients_in_training(target, *hardly, after=(after, "gradients_match")),
+        title="with next to no dropout, train mode gives the same values and gradients as eval",
+    )
+
+
+def earlier_calls(
+    target: str,
+    *bank: Recipe,
+    after: tuple[str, ...],
+    name: str = "earlier_calls_leave_no_trace",
+) -> Check:
+    """Return the check that nothing is kept from one call to the next."""
+    return Check(
+        name,
+        "what an earlier call was given makes no difference",
+        target,
+        "values",
+        bank=tuple({**recipe, "after_others": 1} for recipe in bank),
+        after=after,
+    )
+
+
+def left_out(
+    target: str, what: str, recipe: Recipe, after: tuple[str, ...], name: str = "defaults"
+) -> Check:
+    """Return the note on what has a default in the signature, and has to be given."""
+    return Check(
+        name,
+        f"{what}, as in the signature, cannot be left out",
+        target,
+        "values",
+        bank=({**recipe, "bare": 1},),
+        required=False,
         after=after,
     )
 
@@ -138,14 +169,8 @@ def workmanship(target: str, mask: str, after: str, tokens: str) -> tuple[Check,
             "banned",
             bank=({"mask": mask, "seed": 58},),
         ),
-        Check(
-            "masks_can_be_left_out",
-            "the masks' None, as in the signature, cannot be left out",
-            target,
-            "values",
-            bank=({"bare": 1, "seed": 63},),
-            required=False,
-            after=("values_match",),
+        left_out(
+            target, "the masks' None", {"seed": 63}, ("values_match",), "masks_can_be_left_out"
         ),
         Check(
             "half_precision",

@@ -29,12 +29,6 @@ DROPS = {
 }
 
 
-def with_default_dropout(case: Case) -> Case:
-    """Return the case with dropout left to the constructor, which has 0.1 as its default."""
-    init = {name: value for name, value in (case.init or {}).items() if name != "dropout"}
-    return replace(case, init=init, defaults={"dropout": 0.1})
-
-
 def integer(recipe: Recipe, name: str, default: int) -> int:
     """Read a whole number from a recipe."""
     return int(recipe.get(name, default))
@@ -193,10 +187,34 @@ def with_other_calls_before(case: Case) -> Case:
     return replace(case, before=({name: other(name, value) for name, value in given.items()},))
 
 
-def without_what_is_none(case: Case) -> Case:
-    """Return the case without the keywords that are None, which are the defaults of all."""
-    given = {name: value for name, value in case.inputs.items() if value is not None}
-    return replace(case, inputs=given)
+def as_asked(case: Case, recipe: Recipe) -> Case:
+    """Return the case as the words of a recipe want it that mean the same in every kata.
+
+    "after_others": after a call with other values. "transposed": the inputs are views.
+    "backward": gradients are observed. "bare": nothing is given that has a default.
+    "blank": a token of zeros. "dropout" may be "default": the constructor has to know it.
+    """
+    if recipe.get("after_others"):
+        case = with_other_calls_before(case)
+    if recipe.get("transposed"):
+        case = replace(case, transposed=True)
+    if recipe.get("backward"):
+        case = replace(case, observe=case.observe | {"gradients"})
+    if recipe.get("bare"):
+        given = {name: value for name, value in case.inputs.items() if value is not None}
+        case = replace(case, inputs=given, init=_without_dropout(case))
+    if recipe.get("blank"):
+        case = with_blank_token(case)
+    if recipe.get("dropout") == "default":
+        defaults = {"dropout": DROPS["default"]}
+        case = replace(case, init=_without_dropout(case), defaults=defaults)
+    return case
+
+
+def _without_dropout(case: Case) -> dict[str, Any] | None:
+    if case.init is None:
+        return None
+    return {name: value for name, value in case.init.items() if name != "dropout"}
 
 
 def with_blank_token(case: Case) -> Case:

@@ -19,11 +19,7 @@ from grader.engine.remembering import Memory
 from grader.errors import AnswerEnded
 from grader.model import Case, Edit, Kata, Outcome, Raised, Recipe, Target
 from grader.patching import patch
-from grader.strategies import (
-    with_blank_token,
-    with_other_calls_before,
-    without_what_is_none,
-)
+from grader.strategies import as_asked
 
 # What is observed of an answer only to be compared with the solution's.
 COMPARED = frozenset({"gradients"})
@@ -109,17 +105,7 @@ class Reference:
         """Return the case of a recipe, or of a recipe and a change to it, and its key."""
         key = (tuple(sorted(recipe.items())), observe, vary)
         if key not in self._cases:
-            case = self.kata.build(recipe)
-            if recipe.get("after_others"):  # a word that means the same in every kata
-                case = with_other_calls_before(case)
-            if recipe.get("transposed"):  # and so does this one
-                case = replace(case, transposed=True)
-            if recipe.get("backward"):  # and these
-                observe |= {"gradients"}
-            if recipe.get("bare"):
-                case = without_what_is_none(case)
-            if recipe.get("blank"):
-                case = with_blank_token(case)
+            case = as_asked(self.kata.build(recipe), recipe)
             case = replace(case, observe=case.observe | observe)
             self._cases[key] = vary(case) if vary else case
         return key, self._cases[key]

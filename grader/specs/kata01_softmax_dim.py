@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.model import Axis, Case, Check, Kata, Question, Recipe, Shape, Target
 from grader.patching import bug, each_and_all
+from grader.properties import earlier_calls
 from grader.strategies import integer, numbers, word
 
 if TYPE_CHECKING:
@@ -234,14 +235,7 @@ CHECKS = (
         "repeats",
         bank=({"ndim": 3, "seed": 76},),
     ),
-    Check(
-        "earlier_calls_leave_no_trace",
-        "what an earlier call was given makes no difference",
-        NAME,
-        "values",
-        bank=({"ndim": 3, "after_others": 1, "seed": 77},),
-        after=("values_match",),
-    ),
+    earlier_calls(NAME, {"ndim": 3, "seed": 77}, after=("values_match",)),
     Check(
         "works_in_float32",
         "float32, as people run it, gives the same",

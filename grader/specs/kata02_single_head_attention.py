@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from grader.mistakes.dropping import misplaced_dropout_mistakes
 from grader.model import Axis, Case, Check, Kata, Question, Recipe, Shape, Target
 from grader.patching import bug, each_and_all
-from grader.properties import dropped_weights_only, gradients_in_training
+from grader.properties import dropped_weights_only, earlier_calls, gradients_in_training
 from grader.strategies import (
     attention_roles,
     attention_weights,
@@ -507,13 +507,11 @@ CHECKS = (
         "repeats",
         bank=_of({"mask": "both", "seed": 53}),
     ),
-    Check(
-        "layer_earlier_calls_leave_no_trace",
-        "what an earlier call was given makes no difference",
+    earlier_calls(
         LAYER,
-        "values",
-        bank=_of({"mask": "both", "after_others": 1, "seed": 71}),
+        *_of({"mask": "both", "seed": 71}),
         after=("layer_repeats",),
+        name="layer_earlier_calls_leave_no_trace",
     ),
     Check(
         "layer_works_in_float32",

@@ -17,6 +17,7 @@ from grader.model import Case, Check, Kata, Question, Recipe, Target
 from grader.patching import bug
 from grader.properties import (
     dropped_weights_only,
+    earlier_calls,
     gradients_in_training,
     hidden_keys,
     workmanship,
@@ -239,13 +240,8 @@ CHECKS = (
         "repeats",
         bank=({"mask": "both", "seed": 53},),
     ),
-    Check(
-        "earlier_calls_leave_no_trace",
-        "what an earlier call was given makes no difference",
-        NAME,
-        "values",
-        bank=({"mask": "both_holes", "after_others": 1, "seed": 71},),
-        after=("values_match", "masks_are_applied"),
+    earlier_calls(
+        NAME, {"mask": "both_holes", "seed": 71}, after=("values_match", "masks_are_applied")
     ),
     Check(
         "works_in_float32",

@@ -17,6 +17,7 @@ from grader.model import Case, Check, Kata, Question, Recipe, Target
 from grader.patching import bug, each_and_all
 from grader.properties import (
     dropped_weights_only,
+    earlier_calls,
     gradients_in_training,
     hidden_keys,
     workmanship,
@@ -231,14 +232,7 @@ CHECKS = (
         "repeats",
         bank=({"mask": "right", "seed": 53},),
     ),
-    Check(
-        "earlier_calls_leave_no_trace",
-        "what an earlier call was given makes no difference",
-        NAME,
-        "values",
-        bank=({"mask": "right", "after_others": 1, "seed": 71},),
-        after=("values_match", "mask_is_applied"),
-    ),
+    earlier_calls(NAME, {"mask": "right", "seed": 71}, after=("values_match", "mask_is_applied")),
     Check(
         "works_in_float32",
         "float32, as people run it, gives the same",

@@ -12,7 +12,9 @@ from grader.patching import bug, each_and_all
 from grader.properties import (
     default_dropout,
     dropout_share,
+    earlier_calls,
     equal_features,
+    left_out,
     next_to_no_dropout,
 )
 from grader.strategies import (
@@ -24,7 +26,6 @@ from grader.strategies import (
     norm_weights,
     numbers,
     padding,
-    with_default_dropout,
     with_dropout_seen,
     with_equal_features,
     with_padding_changed,
@@ -57,11 +58,14 @@ def build(recipe: Recipe) -> Case:
     pad_mask = None
     if mask != "none":
         pad_mask = padding(seed, batch, length, side="right" if mask == "pad" else mask)
-    sizes = {"d_model": d_model, "num_heads": heads, "d_ff": d_ff}
-    drop = word(recipe, "dropout", "none")
     case = Case(
         target=NAME,
-        init=sizes if integer(recipe, "bare", 0) else {**sizes, "dropout": DROPS[drop]},
+        init={
+            "d_model": d_model,
+            "num_heads": heads,
+            "d_ff": d_ff,
+            "dropout": DROPS[word(recipe, "dropout", "none")],
+        },
         inputs={"x": numbers(seed, "x", batch, length, d_model) * times, "pad_mask": pad_mask},
         weights={
             **attention_weights(seed, d_model, "self_attn."),
@@ -80,8 +84,6 @@ def build(recipe: Recipe) -> Case:
         compared=None if pad_mask is None else pad_mask[:, :, None],
         banned=frozenset({"Transformer"}),
     )
-    if drop == "default":
-        case = with_default_dropout(case)
     if integer(recipe, "flat", 0):
         return with_equal_features(case)
     seen = word(recipe, "seen", "none")
@@ -97,6 +99,15 @@ SIZES = {
     "seed": (0, 999),
 }
 MASKS: list[int | str] = ["pad", "left", "holes"]
+
+# Large enough to measure shares by; a raw parameter is read by its shape.
+MEASURED: Recipe = {
+    "train": 1,
+    "batch": 4,
+    "length": 64,
+    "head_dim": 16,
+    "d_ff": 40,
+}
 
 CHECKS = (
     Check(
@@ -197,32 +208,13 @@ CHECKS = (
     dropout_share(
         NAME,
         *(
-            {
-                "seen": sublayer,
-                "train": 1,
-                "dropout": rate,
-                "batch": 4,
-                "length": 64,
-                "head_dim": 16,
-                "d_ff": 40,  # a raw parameter is read by its shape
-            }
+            {**MEASURED, "seen": sublayer, "dropout": rate}
             for rate in ("quarter", "none")
             for sublayer in SEEN
         ),
         after="dropout_sits_before_the_add",
     ),
-    default_dropout(
-        NAME,
-        {
-            "seen": "network",
-            "train": 1,
-            "batch": 4,
-            "length": 64,
-            "head_dim": 16,
-            "d_ff": 40,
-        },
-        after="dropout_keeps_the_size",
-    ),
+    default_dropout(NAME, {**MEASURED, "seen": "network"}, after="dropout_keeps_the_size"),
     Check(
         "attention_reads_everything",
         "in train mode, the attention still reads the whole of x",
@@ -295,14 +287,7 @@ CHECKS = (
         "repeats",
         bank=({"mask": "pad", "dropout": "half", "seed": 54},),
     ),
-    Check(
-        "earlier_calls_leave_no_trace",
-        "what an earlier call was given makes no difference",
-        NAME,
-        "values",
-        bank=({"mask": "pad", "after_others": 1, "seed": 71},),
-        after=("mask_is_applied",),
-    ),
+    earlier_calls(NAME, {"mask": "pad", "seed": 71}, after=("mask_is_applied",)),
     Check(
         "works_in_float32",
         "float32, as people run it, gives the same",
@@ -343,14 +328,11 @@ CHECKS = (
         "banned",
         bank=({"mask": "pad", "seed": 57},),
     ),
-    Check(
-        "defaults",
-        "dropout=0.1 and the mask's None, as in the signature, cannot be left out",
+    left_out(
         NAME,
-        "values",
-        bank=({"bare": 1, "seed": 63},),
-        required=False,
-        after=("values_match", "dropout_rests_in_eval"),
+        "dropout=0.1 and the mask's None",
+        {"seed": 63},
+        ("values_match", "dropout_rests_in_eval"),
     ),
     Check(
         "half_precision",

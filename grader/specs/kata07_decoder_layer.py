@@ -14,7 +14,9 @@ from grader.patching import bug, each_and_all
 from grader.properties import (
     default_dropout,
     dropout_share,
+    earlier_calls,
     equal_features,
+    left_out,
     next_to_no_dropout,
 )
 from grader.strategies import (
@@ -28,7 +30,6 @@ from grader.strategies import (
     numbers,
     padding,
     prefix,
-    with_default_dropout,
     with_dropout_seen,
     with_equal_features,
     with_last_token_changed,
@@ -39,8 +40,6 @@ from grader.strategies import (
 )
 
 MASK, LAYER = "causal_mask", "DecoderLayer"
-# With almost everything dropped, where dropout sits shows exactly. Not 1.0: dropout
-# written by hand divides by 1 - p.
 # The two layers of a sublayer by which it is seen how much of it dropout leaves.
 SEEN = {
     "self": ("self_attn.v_proj", "self_attn.out_proj"),
@@ -78,10 +77,10 @@ def _mask(recipe: Recipe) -> Case:
     import torch
 
     length, where = integer(recipe, "length", 5), word(recipe, "device", "none")
-    device = {"device": {"none": None, "cpu": torch.device("cpu")}[where]}
+    devices = {"none": None, "cpu": torch.device("cpu")}
     return Case(
         target=MASK,
-        inputs={"length": length} | device,
+        inputs={"length": length, "device": devices[where]},
         returns=((length, length),),
     )
 
@@ -103,7 +102,6 @@ def _layer(recipe: Recipe) -> Case:
     side = mask if mask in ("left", "holes") else shown
     pad_mask = padding(seed, batch, length, side=side) if "p" in kinds else None
     memory_pad_mask = padding(seed + 1, batch, source, side=side) if "m" in kinds else None
-    init = {"d_model": d_model, "num_heads": heads, "d_ff": d_ff}
     tokens = {
         "x": numbers(seed, "x", batch, length, d_model) * times,
         "memory": numbers(seed, "memory", batch, source, d_model) * times,
@@ -124,10 +122,14 @@ def _layer(recipe: Recipe) -> Case:
     }
     for layer in OFF[word(recipe, "off", "none")]:
         weights |= {name: 0 * value for name, value in weights.items() if name.startswith(layer)}
-    bare = bool(integer(recipe, "bare", 0))
     case = Case(
         target=LAYER,
-        init=init if bare else init | {"dropout": DROPS[word(recipe, "dropout", "none")]},
+        init={
+            "d_model": d_model,
+            "num_heads": heads,
+            "d_ff": d_ff,
+            "dropout": DROPS[word(recipe, "dropout", "none")],
+        },
         inputs=tokens | masks,
         weights=weights,
         roles=(
@@ -146,8 +148,6 @@ def _layer(recipe: Recipe) -> Case:
         compared=None if pad_mask is None else pad_mask[:, :, None],
         banned=frozenset({"Transformer"}),
     )
-    if word(recipe, "dropout", "none") == "default":
-        case = with_default_dropout(case)
     if integer(recipe, "flat", 0):
         return with_equal_features(case)
     part = word(recipe, "seen", "none")
@@ -167,6 +167,16 @@ SIZES = {
     "heads": (1, 3),
     "head_dim": (2, 4),
     "seed": (0, 999),
+}
+
+# Large enough to measure shares by; a raw parameter is read by its shape.
+MEASURED: Recipe = {
+    "mode": "train",
+    "batch": 4,
+    "length": 64,
+    "source": 48,
+    "head_dim": 16,
+    "d_ff": 40,
 }
 
 CHECKS = (
@@ -338,34 +348,13 @@ CHECKS = (
     dropout_share(
         LAYER,
         *(
-            {
-                "seen": sublayer,
-                "mode": "train",
-                "dropout": rate,
-                "batch": 4,
-                "length": 64,
-                "source": 48,
-                "head_dim": 16,
-                "d_ff": 40,  # a raw parameter is read by its shape
-            }
+            {**MEASURED, "seen": sublayer, "dropout": rate}
             for rate in ("quarter", "none")
             for sublayer in SEEN
         ),
         after="dropout_sits_before_the_add",
     ),
-    default_dropout(
-        LAYER,
-        {
-            "seen": "network",
-            "mode": "train",
-            "batch": 4,
-            "length": 64,
-            "source": 48,
-            "head_dim": 16,
-            "d_ff": 40,
-        },
-        after="dropout_keeps_the_size",
-    ),
+    default_dropout(LAYER, {**MEASURED, "seen": "network"}, after="dropout_keeps_the_size"),
     Check(
         "attentions_read_everything",
         "in training, both attentions still read the whole of what they are given",
@@ -430,17 +419,7 @@ CHECKS = (
         "repeats",
         bank=({"mask": "all", "seed": 56},),
     ),
-    Check(
-        "earlier_calls_leave_no_trace",
-        "what an earlier call was given makes no difference",
-        LAYER,
-        "values",
-        bank=({"mask": "all", "after_others": 1, "seed": 71},),
-        after=(
-            "values_match",
-            "masks_are_applied",
-        ),
-    ),
+    earlier_calls(LAYER, {"mask": "all", "seed": 71}, after=("values_match", "masks_are_applied")),
     Check(
         "works_in_float32",
         "float32, as people run it, gives the same",
@@ -483,23 +462,18 @@ CHECKS = (
         "banned",
         bank=({"mask": "all", "seed": 59},),
     ),
-    Check(
-        "mask_defaults",
-        "device=None, as in the signature, cannot be left out",
+    left_out(
         MASK,
-        "values",
-        bank=({"of": "mask", "length": 3, "bare": 1},),
-        required=False,
-        after=("mask_shows_the_past",),
+        "device=None",
+        {"of": "mask", "length": 3},
+        ("mask_shows_the_past",),
+        "mask_defaults",
     ),
-    Check(
-        "defaults",
-        "dropout=0.1 and the masks' None, as in the signature, cannot be left out",
+    left_out(
         LAYER,
-        "values",
-        bank=({"bare": 1, "seed": 60},),
-        required=False,
-        after=("values_match", "dropout_ends_with_training"),
+        "dropout=0.1 and the masks' None",
+        {"seed": 60},
+        ("values_match", "dropout_ends_with_training"),
     ),
     Check(
         "half_precision",

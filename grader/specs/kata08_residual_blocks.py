@@ -11,7 +11,7 @@ from grader.mistakes.dropping import (
 )
 from grader.model import Case, Check, Edit, Kata, Part, Question, Recipe, Role, Target
 from grader.patching import bug
-from grader.properties import dropout_share, equal_features, next_to_no_dropout
+from grader.properties import dropout_share, earlier_calls, equal_features, next_to_no_dropout
 from grader.strategies import (
     DROPS,
     alternating,
@@ -346,15 +346,10 @@ CHECKS = (
             {"dropout": "half", "norm_first": 1, "seed": 62},
         ),
     ),
-    Check(
-        "earlier_calls_leave_no_trace",
-        "what an earlier call was given makes no difference",
+    earlier_calls(
         NAME,
-        "values",
-        bank=(
-            {"part": "steering", "after_others": 1, "seed": 71},
-            {"part": "steering", "norm_first": 1, "extras": 4, "after_others": 1, "seed": 72},
-        ),
+        {"part": "steering", "seed": 71},
+        {"part": "steering", "norm_first": 1, "extras": 4, "seed": 72},
         after=("arguments_are_handed_on",),
     ),
     Check(
