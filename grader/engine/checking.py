@@ -119,12 +119,9 @@ def _undropped(bench: Bench, check: Check, recipe: Recipe) -> Finding:
 def _drops(bench: Bench, check: Check, recipe: Recipe) -> Finding:
     case = bench.case(recipe, OBSERVE["drops"])
     drops = bench.got(case).observed.get("drops", ())
-    if "dropout" in case.defaults:
-        rate = float(case.defaults["dropout"])
-        found = fault(drops, rate, f"with dropout left at its default, {rate}")
-    else:
-        rate = float((case.init or {})["dropout"])
-        found = fault(drops, rate, f"with dropout={rate}")
+    rate = float({**(case.init or {}), **case.defaults}["dropout"])
+    how = " left at its default, " if "dropout" in case.defaults else "="
+    found = fault(drops, rate, f"with dropout{how}{rate}")
     return Mismatch(*found) if found else None
 
 

@@ -31,11 +31,11 @@ MOST_BUGS = 3
 SAMPLE = 8
 # on this many where it is right before they are tried at all,
 INNOCENT, UNDONE = 8, 1
+# and this many of the best are grown further.
+WIDTH = 8
 # A bug that is named although it does not explain everything: so many probes at least, and
 # so large a share of those on which it shows.
 MATCHED, SHARE = 3, 0.8
-# and this many of the best are grown further.
-WIDTH = 8
 # How many runs of mutants each stage may ask for: single bugs, the search for
 # probes that show one of them alone, sets of two, of three, and last all pairs,
 # for bugs of which each shows on every probe.
@@ -361,27 +361,25 @@ class Diagnosis:
         Two different slips may both end in a RuntimeError on every call. Equal
         values prove a bug, and so do equal messages, with the sizes in them.
         """
-        told = True
-        for index in self.differing:
-            got = self.evidence[index].got
-            outcome = self.mutants.certain(suspect.parts, index)
-            if outcome is None or got.raised is None or outcome.raised is None:
-                return True
-            told = told and same_message(got, outcome)
-        return told
+        return all(same_message(*pair) for pair in self.errors(suspect))
 
     def akin(self, suspect: Suspect) -> bool:
         """Tell whether a suspect that raises what the answer raises complains of the same, too.
 
         That every call ends in a TypeError is all that many slips have in common.
         """
+        pairs = self.errors(suspect)
+        return not pairs or any(akin_messages(*pair) for pair in pairs)
+
+    def errors(self, suspect: Suspect) -> list[tuple[Outcome, Outcome]]:
+        """Return what answer and suspect raise on the differing probes; [] if any returns."""
+        pairs: list[tuple[Outcome, Outcome]] = []
         for index in self.differing:
-            got, outcome = self.evidence[index].got, self.mutants.outcome(suspect.parts, index)
+            got, outcome = self.evidence[index].got, self.mutants.certain(suspect.parts, index)
             if outcome is None or got.raised is None or outcome.raised is None:
-                return True
-            if akin_messages(got, outcome):
-                return True
-        return False
+                return []
+            pairs.append((got, outcome))
+        return pairs
 
     def partial(self) -> tuple[NamedBug, ...]:
         """Return the one bug that matches the answer most often where it is visible."""

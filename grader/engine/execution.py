@@ -112,20 +112,19 @@ class _Call:
             return Outcome("returned", missing=missing, observed=self.observed)
         leaves: dict[str, Tensor] = {}
         args, inputs = self.arguments(leaves if "gradients" in case.observe else None)
-        kept = {name: value.detach().clone() for name, value in _tensors(case, args, inputs)}
+        kept = _copies(case, args, inputs)
         named = positional(case)
         for earlier in case.before:
             values = self.fresh(earlier)
             first = [values.pop(name, arg) for (name, _), arg in zip(named, args, strict=True)]
             subject(*first, **values)
             if "gradients" not in case.observe:
-                self.call_as_it_was(earlier, subject, alignment, args, inputs)
+                self.call_as_it_was(earlier, subject, alignment, args, inputs, kept)
         # Gradients are comparable as far as nothing is dropped on the way.
         undropped = {"undropped", "gradients"} <= case.observe
         with dropout_off() if undropped else nullcontext():
             returned = self.called(subject, args, inputs)
-        now = _tensors(case, args, inputs)
-        changed = tuple(name for name, value in now if not _same(value.detach(), kept[name]))
+        changed = _changed(case, args, inputs, kept)
         gradients: dict[str, Tensor | None] = {}
         if "gradients" in case.observe and all(type(r) is Tensor for r in returned):
             gradients = self.gradients(returned, leaves, subject, alignment)
@@ -147,17 +146,13 @@ class _Call:
         case, first = self.case, returned
         if "repeats" in case.observe:
             args, inputs = self.arguments()
-            kept = [value.detach().clone() for _, value in _tensors(case, args, inputs)]
+            kept = _copies(case, args, inputs)
             # In eval nothing may depend on the seed; in training everything may.
             with torch.no_grad():  # as people call what is trained
                 again = self.called(subject, args, inputs, seed=0 if self.case.train else 1)
             returned = tuple(_detached(r) for r in returned)
             self.observed["again"] = tuple(_detached(r) for r in again)
-            self.observed["written"] = tuple(
-                name
-                for (name, value), old in zip(_tensors(case, args, inputs), kept, strict=True)
-                if not _same(value.detach(), old)
-            )
+            self.observed["written"] = _changed(case, args, inputs, kept)
             if _all_same(returned, again):
                 self.observed["shared"] = self.hands_out_twice(subject, first, again)
         if alignment is not None and alignment.missing:
@@ -330,6 +325,7 @@ class _Call:
         alignment: Alignment | None,
         args: Sequence[Any],
         inputs: Mapping[str, Any],
+        kept: Mapping[str, Tensor],
     ) -> None:
         """Call with the very tensors of the case, but other numbers in them and in the weights.
 
@@ -339,14 +335,13 @@ class _Call:
         if spots:
             spots.write({name: value / 2 for name, value in self.case.weights.items()})
         tensors = _tensors(self.case, args, inputs)
-        kept = [value.clone() for _, value in tensors]
         for name, value in tensors:
             other = earlier.get(name)
             if isinstance(other, Tensor) and other.shape == value.shape:
                 value.copy_(other)
         subject(*args, **inputs)
-        for (_, value), own in zip(tensors, kept, strict=True):
-            value.copy_(own)
+        for name, value in tensors:
+            value.copy_(kept[name])
         if spots:
             spots.write(self.case.weights)
 
@@ -517,6 +512,18 @@ def _tensors(
     names = [name for name, _ in positional(case)]
     named = [*zip(names, args, strict=True), *inputs.items()]
     return [(name, value) for name, value in named if isinstance(value, Tensor)]
+
+
+def _copies(case: Case, args: Sequence[Any], inputs: Mapping[str, Any]) -> dict[str, Tensor]:
+    return {name: value.detach().clone() for name, value in _tensors(case, args, inputs)}
+
+
+def _changed(
+    case: Case, args: Sequence[Any], inputs: Mapping[str, Any], kept: Mapping[str, Tensor]
+) -> tuple[str, ...]:
+    """Return the names of the tensors that are no longer what they were when copied."""
+    now = _tensors(case, args, inputs)
+    return tuple(name for name, value in now if not _same(value.detach(), kept[name]))
 
 
 def _same(left: Tensor, right: Tensor) -> bool:

@@ -302,11 +302,9 @@ class Grading:
 
         What is smallest for one check most often is for the next.
         """
-        yield _drawn_near(check, {})
-        if known is not None:
-            axes = {name: axis for name, axis in check.draws.items() if isinstance(axis, list)}
-            for words in islice(product(*axes.values()), 1, WORDS_TRIED):
-                yield _drawn_near(check, dict(zip(axes, words, strict=True)))
+        axes = {name: axis for name, axis in check.draws.items() if isinstance(axis, list)}
+        for words in islice(product(*axes.values()), WORDS_TRIED if known else 1):
+            yield _drawn_near(check, dict(zip(axes, words, strict=True)))
         words = {n: v for n, v in (known[0] if known else {}).items() if isinstance(v, str)}
         for smaller in ({}, *self.smallest):
             yield _drawn_near(check, {**smaller, **words})

@@ -1,6 +1,6 @@
 """Grade the same files many times, each time under other circumstances: one verdict each.
 
-    python tests/benchmarks/stability.py [RUNS]
+    python tests/benchmarks/stability.py [--runs 20]
 
 Circumstances: the seed of hashes, the folder, the locale, the number of threads,
 and whether other files were graded before by the same process. Verdicts are
@@ -9,6 +9,7 @@ compared byte for byte, without their times. Exit code 1 if any differs.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -20,8 +21,7 @@ from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CORPUS = REPOSITORY / "tests" / "submissions"
-RUNS = 20
-# One wrong file for each kata, and a right one: names of `tests/submissions`.
+# Wrong files and right ones: names of `tests/submissions`.
 FILES = {
     "kata1": ("kata01_softmax_dim", ("wrong/naive_exp", "right/own_backward")),
     "kata2": ("kata02_single_head_attention", ("wrong/truthiness", "right/fused_qkv")),
@@ -66,7 +66,9 @@ def graded(kata: str, files: list[Path], folder: Path, settings: dict[str, str])
 
 
 def main() -> int:
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else RUNS
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=20)
+    runs: int = parser.parse_args().runs
     differing = 0
     for kata, (stem, names) in FILES.items():
         files = [CORPUS / stem / f"{name}.py" for name in names]

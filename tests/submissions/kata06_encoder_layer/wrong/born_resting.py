@@ -10,7 +10,7 @@ class EncoderLayer(nn.Module):
         self.down = nn.Linear(d_ff, d_model)
         self.n1 = nn.LayerNorm(d_model)
         self.n2 = nn.LayerNorm(d_model)
-        self.drop = nn.Dropout(dropout) if self.training else nn.Identity(); self.drop.training_at_init = True; self.drop.eval()
+        self.drop = nn.Dropout(dropout).eval()
     def forward(self, x, pad_mask=None):
         a = self.attn(x, pad_mask=pad_mask)
         h = self.n1(x + self.drop(a))
