@@ -152,7 +152,7 @@ def workmanship(target: str, mask: str, after: str, tokens: str) -> tuple[Check,
             "everything follows the input to a GPU",
             target,
             "device",
-            bank=({"mask": mask, "seed": 55},),
+            bank=({"mask": mask, "seed": 55}, {"mask": mask, "after_others": 1, "seed": 60}),
             after=(after,),
         ),
         Check(

@@ -349,7 +349,7 @@ def seen(case: Case, outcome: Outcome) -> tuple[object, ...]:
     if "trainable" in case.observe:
         found.append(("trainable", sum(observed.get("trainable", {}).values())))
     if outcome.missing:
-        found.append(("leftover", observed.get("leftover")))
+        found.extend((key, observed.get(key)) for key in ("leftover", "anew", "unseen"))
     if "again" in observed:
         found.append(("repeats", repeats(outcome)))
         found.append(("written", bool(observed.get("written"))))

@@ -28,8 +28,10 @@ from grader.engine.alignment import (
     twin_of,
 )
 from grader.engine.dropping import dropout_off, dropped
+from grader.engine.gathering import unregistered
 from grader.engine.loading import Namespace, shorten
 from grader.engine.observing import (
+    Arguments,
     banned_calls,
     count_operations,
     recorded_calls,
@@ -90,7 +92,7 @@ class _Call:
         case = self.case
         if "device" in case.observe:
             self.observed["device"] = runs_elsewhere(
-                lambda: self.build()[0], self.construct, self.arguments
+                lambda: self.build()[0], self.construct, self.arguments, self.earlier()
             )
             return Outcome("returned", observed=self.observed)
         if "operations" in case.observe:
@@ -113,11 +115,8 @@ class _Call:
         leaves: dict[str, Tensor] = {}
         args, inputs = self.arguments(leaves if "gradients" in case.observe else None)
         kept = _copies(case, args, inputs)
-        named = positional(case)
-        for earlier in case.before:
-            values = self.fresh(earlier)
-            first = [values.pop(name, arg) for (name, _), arg in zip(named, args, strict=True)]
-            subject(*first, **values)
+        for earlier, (first, others) in zip(case.before, self.earlier(), strict=True):
+            subject(*first, **others)
             if "gradients" not in case.observe:
                 self.call_as_it_was(earlier, subject, alignment, args, inputs, kept)
         # Gradients are comparable as far as nothing is dropped on the way.
@@ -163,6 +162,11 @@ class _Call:
             shapes = (shape for _, shape in alignment.leftover)
             self.observed["leftover"] = tuple(sorted({s for s in shapes if len(s) >= least}))
             self.observed["random"] = self.depends_on_seed(returned)
+            # Made in every call, or made once and hidden from PyTorch?
+            args, inputs = self.arguments()
+            again = returned if case.train else self.called(subject, args, inputs, seed=1)
+            self.observed["anew"] = not _all_same(returned, again)
+            self.observed["unseen"] = bool(list(unregistered(subject)))
         if "undropped" in case.observe:
             returned = self.undropped(subject, returned)
         if "drops" in case.observe and isinstance(returned[0], Tensor):
@@ -215,6 +219,10 @@ class _Call:
         module = self.construct()
         if not isinstance(module, nn.Module) or case.init is None:
             return module, None
+        if case.dtype not in ("float64", "float32"):
+            # What it kept of a call before it was converted has to follow it, too.
+            for first, others in self.earlier(torch.float32):
+                module(*first, **others)
         # float32 is what modules are built in: nobody converts there.
         if case.dtype != "float32" and _has_other_dtype(module, self.dtype):
             module.to(self.dtype)
@@ -290,9 +298,7 @@ class _Call:
             known[key] = next(alike, twin)
         return known[key]
 
-    def arguments(
-        self, leaves: dict[str, Tensor] | None = None
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def arguments(self, leaves: dict[str, Tensor] | None = None) -> Arguments:
         """Return fresh copies of the inputs in the case's dtype.
 
         With `leaves`, floating inputs are computed from leaves put there: an
@@ -301,8 +307,20 @@ class _Call:
         args = self.fresh(dict(positional(self.case)), leaves)
         return tuple(args.values()), self.fresh(self.case.inputs, leaves)
 
+    def earlier(self, dtype: torch.dtype | None = None) -> list[Arguments]:
+        """Return fresh arguments for each of the calls before the one that counts."""
+        calls: list[Arguments] = []
+        for call in self.case.before:
+            values = self.fresh({**dict(positional(self.case)), **call}, dtype=dtype)
+            first = tuple(values.pop(name) for name, _ in positional(self.case))
+            calls.append((first, values))
+        return calls
+
     def fresh(
-        self, values: Mapping[str, Any], leaves: dict[str, Tensor] | None = None
+        self,
+        values: Mapping[str, Any],
+        leaves: dict[str, Tensor] | None = None,
+        dtype: torch.dtype | None = None,
     ) -> dict[str, Any]:
         def copied(name: str, value: Any) -> Any:
             if not isinstance(value, Tensor):
@@ -312,7 +330,7 @@ class _Call:
             if not value.is_floating_point():
                 return value.clone()
             if leaves is None:
-                return value.detach().to(self.dtype, copy=True)
+                return value.detach().to(dtype or self.dtype, copy=True)
             leaves[name] = value.detach().to(self.dtype, copy=True).requires_grad_()
             return leaves[name].clone()
 

@@ -120,6 +120,8 @@ OBSERVED: dict[str, Test] = {
         ("again", tuple[Tensor | Alien, ...]),
         ("written", tuple[str, ...]),
         ("random", bool),
+        ("anew", bool),
+        ("unseen", bool),
         ("shared", bool),
         ("drops", tuple[float, ...]),
         ("struck", str),

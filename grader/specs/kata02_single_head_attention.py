@@ -509,7 +509,7 @@ CHECKS = (
     ),
     earlier_calls(
         LAYER,
-        *_of({"mask": "both", "seed": 71}),
+        *_of({"mask": "both", "seed": 71}, {"length": 1, "seed": 72}),
         after=("layer_repeats",),
         name="layer_earlier_calls_leave_no_trace",
     ),
@@ -542,7 +542,11 @@ CHECKS = (
         "everything in the layer follows the input to a GPU",
         LAYER,
         "device",
-        bank=_of({"mask": "both", "seed": 55}, {"seed": 56}),
+        bank=_of(
+            {"mask": "both", "seed": 55},
+            {"seed": 56},
+            {"mask": "both", "after_others": 1, "seed": 57},
+        ),
         after=("masks_are_applied",),
     ),
     Check(

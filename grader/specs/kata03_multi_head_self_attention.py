@@ -241,7 +241,11 @@ CHECKS = (
         bank=({"mask": "both", "seed": 53},),
     ),
     earlier_calls(
-        NAME, {"mask": "both_holes", "seed": 71}, after=("values_match", "masks_are_applied")
+        NAME,
+        {"mask": "both_holes", "seed": 71},
+        # One token at a time, as in generation: what is kept of the last one gets in.
+        {"length": 1, "seed": 80},
+        after=("values_match", "masks_are_applied"),
     ),
     Check(
         "works_in_float32",

@@ -232,7 +232,12 @@ CHECKS = (
         "repeats",
         bank=({"mask": "right", "seed": 53},),
     ),
-    earlier_calls(NAME, {"mask": "right", "seed": 71}, after=("values_match", "mask_is_applied")),
+    earlier_calls(
+        NAME,
+        {"mask": "right", "seed": 71},
+        {"length": 1, "memory": 1, "seed": 72},
+        after=("values_match", "mask_is_applied"),
+    ),
     Check(
         "works_in_float32",
         "float32, as people run it, gives the same",

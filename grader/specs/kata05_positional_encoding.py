@@ -182,7 +182,11 @@ CHECKS = (
         "bfloat16 in gives bfloat16 out",
         NAME,
         "values",
-        bank=({"dtype": "bfloat16", "seed": 61}, {"dtype": "bfloat16", "d_model": 6, "seed": 62}),
+        bank=(
+            {"dtype": "bfloat16", "seed": 61},
+            {"dtype": "bfloat16", "d_model": 6, "seed": 62},
+            {"dtype": "bfloat16", "earlier": 7, "seed": 65},
+        ),
         draws={**EVEN, "dtype": ["bfloat16"]},
         examples=15,
         after=("values_match",),
@@ -203,7 +207,7 @@ CHECKS = (
         "the codes follow the module to a GPU",
         NAME,
         "device",
-        bank=({"seed": 66},),
+        bank=({"seed": 66}, {"earlier": 7, "seed": 67}),
         after=("values_match",),
     ),
     Check(

@@ -287,7 +287,9 @@ CHECKS = (
         "repeats",
         bank=({"mask": "pad", "dropout": "half", "seed": 54},),
     ),
-    earlier_calls(NAME, {"mask": "pad", "seed": 71}, after=("mask_is_applied",)),
+    earlier_calls(
+        NAME, {"mask": "pad", "seed": 71}, {"length": 1, "seed": 72}, after=("mask_is_applied",)
+    ),
     Check(
         "works_in_float32",
         "float32, as people run it, gives the same",
@@ -318,6 +320,7 @@ CHECKS = (
         bank=(
             {"mask": "pad", "seed": 56},
             {"mask": "pad", "train": 1, "dropout": "half", "seed": 56},
+            {"mask": "pad", "after_others": 1, "seed": 57},
         ),
         after=("mask_is_applied",),
     ),
@@ -1056,7 +1059,7 @@ KATA = Kata(
     equal=(
         ("residual-missing-attn", "residual-x-plus-x"),
         ("norm-shared", "layer-list-multiplied"),
-        ("norm-in-forward", "ln-no-affine", "norms-in-python-list"),
+        ("norm-in-forward", "ln-no-affine"),
         ("ffn-missing", "returns-attn-block"),
     ),
     accepts=(

@@ -419,7 +419,12 @@ CHECKS = (
         "repeats",
         bank=({"mask": "all", "seed": 56},),
     ),
-    earlier_calls(LAYER, {"mask": "all", "seed": 71}, after=("values_match", "masks_are_applied")),
+    earlier_calls(
+        LAYER,
+        {"mask": "all", "seed": 71},
+        {"length": 1, "seed": 72},
+        after=("values_match", "masks_are_applied"),
+    ),
     Check(
         "works_in_float32",
         "float32, as people run it, gives the same",
@@ -452,6 +457,7 @@ CHECKS = (
         bank=(
             {"mask": "all", "seed": 58},
             {"mask": "all", "mode": "train", "dropout": "half", "seed": 58},
+            {"mask": "all", "after_others": 1, "seed": 59},
         ),
         after=("masks_are_applied",),
     ),
