@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from grader import __version__
 from grader.commands import VERBS as COMMANDS
-from grader.commands.parsing import Parser, positive, read, whole
+from grader.commands.parsing import positive, read, whole
 from grader.errors import UsageError
+from grader.parsing import Parser
 
 VERBS = ("all", "list", "watch", "doctor", "dev", *COMMANDS)
 
@@ -32,7 +33,7 @@ commands:
   python -m grader review             repeat what is due today
   python -m grader history kata3      your attempts: scores, bugs and times
   python -m grader doctor             what works on this machine
-  python -m grader dev check|new|stubs   for authors of katas
+  python -m grader dev --help         for authors of katas
 
 A kata is called kata3, 3, by its slug, or by the beginning of its slug.
 

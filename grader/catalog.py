@@ -161,6 +161,13 @@ def find(name: str, *, among: Sequence[Entry] | None = None, verbs: Iterable[str
     raise UsageError(f"no kata is called {name!r}; {_nearest(slug, entries, verbs)}")
 
 
+def find_each(
+    names: Iterable[str], *, among: Sequence[Entry] | None = None, verbs: Iterable[str] = ()
+) -> tuple[Entry, ...]:
+    """Return the katas that names mean, each once; see `find`."""
+    return tuple(dict.fromkeys(find(name, among=among, verbs=verbs) for name in names))
+
+
 def _by_path(name: str, entries: Sequence[Entry]) -> Entry:
     # Completion by the shell gives paths. Only the path of the file that would
     # be graded counts: a copy elsewhere must not pass for it.
@@ -175,11 +182,11 @@ def _nearest(slug: str, entries: Sequence[Entry], verbs: Iterable[str]) -> str:
     for entry in entries:
         words[entry.name] = entry.name
         words[entry.slug] = f"{entry.name} ({entry.slug})"
-    close = difflib.get_close_matches(slug, words, n=3, cutoff=0.6)
+    alike = {word: difflib.SequenceMatcher(None, word, slug).ratio() for word in words}
+    # A far second is noise: kta3 is kata3, though kata2 shares three letters.
+    least = max(0.6, max(alike.values(), default=0.0) - 0.1)
+    close = sorted((word for word in words if alike[word] >= least), key=lambda w: -alike[w])[:3]
     if close:
-        # A far second is noise: kta3 is kata3, though kata2 shares three letters.
-        best = difflib.SequenceMatcher(None, close[0], slug).ratio()
-        close = difflib.get_close_matches(slug, close, n=3, cutoff=best - 0.1)
         return "did you mean " + " or ".join(dict.fromkeys(words[word] for word in close)) + "?"
     if not entries:
         return "there are no katas yet"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from grader import commands
 from grader.arguments import VERBS, Options, parse
-from grader.catalog import Entry, find, katas
+from grader.catalog import Entry, find_each, katas
 from grader.errors import GraderError, UsageError
 from grader.model import Verdict
 
@@ -47,6 +47,9 @@ PACKAGES = ("torch", "hypothesis", "rich", "watchfiles", "prompt_toolkit", "fsrs
 PIPE_CLOSED = 141
 SEVEREST_FIRST = (70, INTERRUPTED, 4, 1, 3, 0)
 
+# What the system says of a file or folder that is not to be written.
+DENIED = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT)
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; the only place that swallows exceptions."""
@@ -75,6 +78,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         elif _is_full(error):
             _abandon_stdout()
             _complain(f"the result cannot be written: {os.strerror(getattr(error, 'errno', 0))}")
+        elif isinstance(error, OSError) and error.filename and error.errno in DENIED:
+            _complain(f"{error.filename} cannot be written: {error.strerror}")
         else:
             from grader.isolation.faults import record
 
@@ -243,7 +248,7 @@ def _codes(verdicts: Sequence[Verdict]) -> list[int]:
 
 
 def _chosen(names: Sequence[str]) -> tuple[Entry, ...]:
-    return tuple(dict.fromkeys(find(name, verbs=VERBS) for name in names))
+    return find_each(names, verbs=VERBS)
 
 
 def _stdout(options: Options) -> Screen:

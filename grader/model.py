@@ -78,7 +78,8 @@ class Part:
 class Case:
     """One call, as plain data.
 
-    `init` holds the constructor's keywords, or is None for a function. `inputs`
+    `init` holds the constructor's keywords, or is None for a function; `defaults` those
+    that are left to it, and only given where it does not do without. `inputs`
     are passed by keyword, `args` before them by position; messages speak of the
     latter by `arg_names`. `weights` go by the
     solution's parameter names. `returns` lists the shapes of what comes back.
@@ -95,6 +96,7 @@ class Case:
     inputs: Mapping[str, Any]
     returns: tuple[Shape, ...]
     init: Mapping[str, Any] | None = None
+    defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
     args: tuple[Any, ...] = ()
     arg_names: tuple[str, ...] = ()
     before: tuple[Mapping[str, Any], ...] = ()

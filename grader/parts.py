@@ -98,7 +98,7 @@ def telling(x: Tensor, *others: Any, **options: Any) -> Tensor:
 
 def _worth(value: Any) -> Any:
     if isinstance(value, Tensor):
-        return value.cos()
+        return value.sin() * 3 if value.dtype is torch.bool else value.cos()
     return zlib.crc32(repr(value).encode()) % 97 / 50
 
 

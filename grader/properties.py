@@ -1,10 +1,12 @@
-"""Checks that the multi-head attention katas have in common, word for word.
+"""Checks that several katas have in common, word for word.
 
-`mask` is the word of the kata for its usual mask, `after` the name of the check
-that masks are applied at all.
+`mask` is the word of the kata for its usual mask. A check waits on those in `after`;
+where that is one name, on the check that masks are applied at all.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from grader.model import Check, Recipe
 from grader.strategies import with_loud_padding
@@ -50,6 +52,95 @@ def dropped_weights_only(
     )
 
 
+def dropout_share(target: str, *bank: Recipe, after: str) -> Check:
+    """Return the check of dropout at a real rate, on cases laid out for it."""
+    return Check(
+        "dropout_keeps_the_size",
+        "dropout drops the share it is given, each value by itself, and scales up the rest",
+        target,
+        "drops",
+        bank=bank,
+        after=(after,),
+    )
+
+
+def equal_features(target: str, *bank: Recipe, after: tuple[str, ...]) -> Check:
+    """Return the check of tokens without variance."""
+    return Check(
+        "equal_features_stay_finite",
+        "a token whose features are all equal is normalised to the shift, not to NaN",
+        target,
+        "values",
+        bank=bank,
+        after=after,
+    )
+
+
+def gradients_in_training(target: str, *bank: Recipe, after: tuple[str, ...]) -> Check:
+    """Return the check that train mode cuts nothing off from its gradient."""
+    return Check(
+        "training_reaches_everything",
+        "in train mode, too, gradients reach everything",
+        target,
+        "undropped",
+        bank=tuple({**recipe, "backward": 1} for recipe in bank),
+        after=after,
+    )
+
+
+def next_to_no_dropout(target: str, *bank: Recipe, after: str) -> Check:
+    """Return the same check for layers with dropout, at a rate that drops nothing."""
+    hardly = ({**recipe, "dropout": "hardly"} for recipe in bank)
+    return replace(
+        gradients_in_training(target, *hardly, after=(after, "gradients_match")),
+        title="with next to no dropout, train mode gives the same values and gradients as eval",
+    )
+
+
+def earlier_calls(
+    target: str,
+    *bank: Recipe,
+    after: tuple[str, ...],
+    name: str = "earlier_calls_leave_no_trace",
+) -> Check:
+    """Return the check that nothing is kept from one call to the next."""
+    return Check(
+        name,
+        "what an earlier call was given makes no difference",
+        target,
+        "values",
+        bank=tuple({**recipe, "after_others": 1} for recipe in bank),
+        after=after,
+    )
+
+
+def left_out(
+    target: str, what: str, recipe: Recipe, after: tuple[str, ...], name: str = "defaults"
+) -> Check:
+    """Return the note on what has a default in the signature, and has to be given."""
+    return Check(
+        name,
+        f"{what}, as in the signature, cannot be left out",
+        target,
+        "values",
+        bank=({**recipe, "bare": 1},),
+        required=False,
+        after=after,
+    )
+
+
+def default_dropout(target: str, *bank: Recipe, after: str) -> Check:
+    """Return the check of the rate that dropout has where nobody gives one."""
+    return Check(
+        "dropout_is_a_tenth",
+        "where no dropout is given, it is 0.1",
+        target,
+        "drops",
+        bank=tuple({**recipe, "dropout": "default"} for recipe in bank),
+        after=(after,),
+    )
+
+
 def workmanship(target: str, mask: str, after: str, tokens: str) -> tuple[Check, ...]:
     """Return the checks on how it is written: device, heads, calls, half precision and loops.
 
@@ -61,7 +152,7 @@ def workmanship(target: str, mask: str, after: str, tokens: str) -> tuple[Check,
             "everything follows the input to a GPU",
             target,
             "device",
-            bank=({"mask": mask, "seed": 55},),
+            bank=({"mask": mask, "seed": 55}, {"mask": mask, "after_others": 1, "seed": 60}),
             after=(after,),
         ),
         Check(
@@ -77,6 +168,9 @@ def workmanship(target: str, mask: str, after: str, tokens: str) -> tuple[Check,
             target,
             "banned",
             bank=({"mask": mask, "seed": 58},),
+        ),
+        left_out(
+            target, "the masks' None", {"seed": 63}, ("values_match",), "masks_can_be_left_out"
         ),
         Check(
             "half_precision",

@@ -17,6 +17,17 @@ from grader.model import Case, Recipe, Role, Shape
 if TYPE_CHECKING:
     from torch import Tensor
 
+# Rates of dropout by their words in recipes. "all" is so close to 1 that nothing survives;
+# yet a dropout written by hand, which divides by 1 - p, stays finite.
+DROPS = {
+    "none": 0.0,
+    "hardly": 1e-9,
+    "default": 0.1,
+    "quarter": 0.25,
+    "half": 0.5,
+    "all": 1 - 1e-9,
+}
+
 
 def integer(recipe: Recipe, name: str, default: int) -> int:
     """Read a whole number from a recipe."""
@@ -174,6 +185,44 @@ def with_other_calls_before(case: Case) -> Case:
 
     given = {**dict(zip(case.arg_names, case.args, strict=False)), **case.inputs}
     return replace(case, before=({name: other(name, value) for name, value in given.items()},))
+
+
+def as_asked(case: Case, recipe: Recipe) -> Case:
+    """Return the case as the words of a recipe want it that mean the same in every kata.
+
+    "after_others": after a call with other values. "transposed": the inputs are views.
+    "backward": gradients are observed. "bare": nothing is given that has a default.
+    "blank": a token of zeros. "dropout" may be "default": the constructor has to know it.
+    """
+    if recipe.get("after_others"):
+        case = with_other_calls_before(case)
+    if recipe.get("transposed"):
+        case = replace(case, transposed=True)
+    if recipe.get("backward"):
+        case = replace(case, observe=case.observe | {"gradients"})
+    if recipe.get("bare"):
+        given = {name: value for name, value in case.inputs.items() if value is not None}
+        case = replace(case, inputs=given, init=_without_dropout(case))
+    if recipe.get("blank"):
+        case = with_blank_token(case)
+    if recipe.get("dropout") == "default":
+        defaults = {"dropout": DROPS["default"]}
+        case = replace(case, init=_without_dropout(case), defaults=defaults)
+    return case
+
+
+def _without_dropout(case: Case) -> dict[str, Any] | None:
+    if case.init is None:
+        return None
+    return {name: value for name, value in case.init.items() if name != "dropout"}
+
+
+def with_blank_token(case: Case) -> Case:
+    """Return the case with zeros as the last of the tokens; only a mask makes that padding."""
+    tokens = {name: value.clone() for name, value in case.inputs.items() if name in ("x", "memory")}
+    for value in tokens.values():
+        value[:, -1] = 0
+    return replace(case, inputs={**case.inputs, **tokens})
 
 
 def with_low_scores(case: Case, level: int) -> Case:

@@ -183,7 +183,7 @@ class _Writer:
         if isinstance(before, blocks) or isinstance(node, blocks):
             return between_blocks
         imports = (ast.Import, ast.ImportFrom)
-        if _is_docstring(before) or isinstance(before, imports) != isinstance(node, imports):
+        if is_docstring(before) or isinstance(before, imports) != isinstance(node, imports):
             return 1
         return int(not self.lines[node.lineno - 2].strip())
 
@@ -192,7 +192,7 @@ def _stays(node: ast.stmt, *, top_level: bool) -> bool:
     """Tell whether a statement of a module or class belongs to the statement of the kata."""
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return True
-    if _is_docstring(node):
+    if is_docstring(node):
         return top_level
     if isinstance(node, ast.Pass):
         return False
@@ -241,7 +241,8 @@ def _is_dunder(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
 
 
-def _is_docstring(node: ast.stmt) -> bool:
+def is_docstring(node: ast.stmt) -> bool:
+    """Tell whether a statement is nothing but a text."""
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)

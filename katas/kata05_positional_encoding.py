@@ -23,7 +23,8 @@ including `max_len` works, a longer x raises an exception (of any kind).
 Nothing here is trained, and everything follows `module.to(...)`: on another
 device the output is there, and bfloat16 in gives bfloat16 out. The input is
 never changed in place. How the codes are stored or computed, in float64 or
-float32, is free. There is no dropout and no scaling of x by sqrt(D).
+float32, is free; computed in bfloat16 they blur, which is noted only. There is
+no dropout and no scaling of x by sqrt(D).
 """
 
 import math
@@ -37,7 +38,7 @@ class PositionalEncoding(nn.Module):
 
     Args:
         d_model: size D of each token; odd sizes too.
-        max_len: the largest number of tokens in a sequence.
+        max_len: the largest number of tokens in a sequence, at least 2.
     """
 
     def __init__(self, d_model: int, max_len: int = 5000) -> None:

@@ -27,8 +27,8 @@ Shapes of the layer: B batch, L tokens, D = d_model.
 Masks say True where attention is allowed, as in
 `torch.nn.functional.scaled_dot_product_attention`. `nn.MultiheadAttention`
 means the opposite. Any mask may be None; with both, a key is visible only if
-both allow it. Every query that is graded sees at least one key. Outputs at
-padded positions are free, but must be finite.
+both allow it. What comes out for a query that sees no key is free. Outputs at
+padded positions are free too, but must be finite where they see a key.
 
 Worked by hand, for three tokens with d = dv = 2:
 
@@ -45,8 +45,8 @@ The first query has the products 1, 0, 1 with the keys; over √2 that is 0.7071
 
 Dtype and device follow the input, the input is never changed in place, and
 gradients flow through both results of the function. Whether the layer calls
-the function is up to you. Free: a bias in the projections, and in the layer
-dropout on the weights or the output.
+the function is up to you. Half precision is tried too, but only noted. Free: a
+bias in the projections, and in the layer dropout on the weights or the output.
 Not allowed: `F.scaled_dot_product_attention`, `nn.MultiheadAttention`.
 """
 

@@ -13,7 +13,8 @@ Shapes: B batch, L tokens, D = d_model, H = num_heads, d = D / H.
 Masks say True where attention is allowed, as in
 `torch.nn.functional.scaled_dot_product_attention`. `nn.MultiheadAttention`
 means the opposite. Either mask may be None; with both, a key is visible only
-if both allow it. Outputs at padded positions are free, but must be finite.
+if both allow it. What comes out for a query that sees no key is free. Outputs at
+padded positions are free too, but must be finite where they see a key.
 
 Example: with x (2, 5, 12) and 3 heads, q, k and v are (2, 3, 5, 4) once split,
 the scores are (2, 3, 5, 5), and each of their rows is divided by sqrt(4).
@@ -21,7 +22,7 @@ the scores are (2, 3, 5, 5), and each of their rows is divided by sqrt(4).
 Head h owns the features [h * d, (h + 1) * d) of q, k and v, and of what goes into
 the last projection. Dtype and device follow the input, and no input is ever
 changed in place. Free: whether the projections have a bias, and dropout on the
-weights or the output.
+weights or the output. Half precision is tried too, but only noted.
 Not allowed: `F.scaled_dot_product_attention`, `nn.MultiheadAttention`.
 """
 
@@ -39,7 +40,8 @@ class MultiHeadSelfAttention(nn.Module):
         num_heads: number of heads H.
 
     Raises:
-        ValueError: or any other exception, if `d_model` is not divisible by `num_heads`.
+        ValueError: or any other exception, here or in forward, if `d_model` is not
+            divisible by `num_heads`.
     """
 
     def __init__(self, d_model: int, num_heads: int) -> None:

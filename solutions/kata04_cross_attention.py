@@ -23,7 +23,7 @@ Example: with x (2, 5, 12), memory (2, 7, 12) and 3 heads, the scores are
 Head h owns the features [h * d, (h + 1) * d) of q, k and v, and of what goes into
 the last projection. Dtype and device follow the input, and no input is ever
 changed in place. Free: whether the projections have a bias, and dropout on the
-weights or the output.
+weights or the output. Half precision is tried too, but only noted.
 Not allowed: `F.scaled_dot_product_attention`, `nn.MultiheadAttention`.
 """
 
@@ -41,7 +41,8 @@ class MultiHeadCrossAttention(nn.Module):
         num_heads: number of heads H.
 
     Raises:
-        ValueError: or any other exception, if `d_model` is not divisible by `num_heads`.
+        ValueError: or any other exception, here or in forward, if `d_model` is not
+            divisible by `num_heads`.
     """
 
     def __init__(self, d_model: int, num_heads: int) -> None:

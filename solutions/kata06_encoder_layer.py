@@ -16,8 +16,9 @@ Shapes: B batch, L tokens, D = d_model, H = num_heads, F = d_ff.
 
 The mask says True at real tokens, as in
 `torch.nn.functional.scaled_dot_product_attention`. `nn.MultiheadAttention` and
-`nn.TransformerEncoderLayer` mean the opposite. It may be None. Outputs at
-padded positions are free, but must be finite.
+`nn.TransformerEncoderLayer` mean the opposite. It may be None, and
+shows at least one token of each sequence. Outputs at padded positions are free,
+but must be finite.
 
 The attention is given: `MultiHeadSelfAttention(d_model, num_heads)`, called
 with `(x, causal_mask=None, pad_mask=None)`, returns one tensor (B, L, D).
@@ -28,6 +29,7 @@ shift of its own; their eps is free, from 1e-12 to 1e-5.
 Dropout works in train mode only. Further dropout, on the attention weights or
 inside the feed-forward network, is free, and so are the names of the layers and
 the biases of the linear ones. Dtype and device follow the input, which is never changed in place.
+Half precision is tried too, but only noted.
 Not allowed: `nn.TransformerEncoderLayer` and its relatives.
 
 Worked example, for one token and D = 2: x = [1, 0], and attention adds [2, 1].

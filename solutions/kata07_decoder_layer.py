@@ -20,8 +20,9 @@ Shapes: B batch, L tokens, S memory tokens, D = d_model, F = d_ff.
 
 Masks say True where attention is allowed; `nn.Transformer` means the opposite.
 Each of them may be None. The layer hides the future only where it is handed a
-causal mask: it never makes one of its own. Outputs at padded positions of x
-are free, but must be finite.
+causal mask: it never makes one of its own. What comes out for a query
+that sees no key is free. Outputs at padded positions of x are free too, but must
+be finite where they see a key.
 
 Both attentions are given. Their projections, and how they use masks, are not
 in question here:
@@ -30,9 +31,10 @@ in question here:
     MultiHeadCrossAttention(d_model, num_heads)(x, memory, pad_mask=None)
 
 The network is Linear(D, F), ReLU, Linear(F, D); the norms are nn.LayerNorm(D),
-one for each sublayer, with gain and shift. The eps of the norms, biases of the
-linear layers, and further dropout inside the network are up to you. Dtype and
-device follow the input, and the inputs are never changed in place.
+one for each sublayer, with gain and shift. The eps of the norms (from 1e-12 to 1e-5),
+biases of the linear layers, and further dropout inside the network are up to
+you. Dtype and device follow the input, and the inputs are never changed in place.
+Half precision is tried too, but only noted.
 Not allowed: `nn.TransformerDecoderLayer` and the other `nn.Transformer*` modules.
 """
 

@@ -5,16 +5,9 @@ from __future__ import annotations
 import argparse
 import difflib
 from collections.abc import Sequence
-from typing import NoReturn
 
 from grader.errors import UsageError
-
-
-class Parser(argparse.ArgumentParser):
-    """Raises a UsageError of one line where argparse prints a page and leaves."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; see {self.prog} --help")
+from grader.parsing import Parser
 
 
 def parser(verb: str, description: str) -> Parser:

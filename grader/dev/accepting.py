@@ -17,20 +17,17 @@ from difflib import unified_diff
 from functools import partial
 from random import Random
 
-from grader.catalog import Entry, find, katas
+from grader.catalog import Entry, find_each, katas
 from grader.dev.mutating import plain
+from grader.dev.pooling import REPORT_VERSION, grading
 from grader.dev.reporting import console, guarded, parser
 from grader.dev.rewriting import LARGEST, Rewritten, rewritten
 from grader.dev.styles import SOLUTION, accepted
-from grader.isolation.interrupting import noting_interrupts
-from grader.isolation.parent import Job, Pool
+from grader.isolation.parent import Job
 from grader.model import Verdict
-from grader.submitting import processes
 
-REPORT_VERSION = 1
 TRIED, MOST_STEPS = 2000, 8
 SHARE = 8
-TIMEOUT = 300.0
 Steps = tuple[tuple[int, int], ...]
 
 
@@ -72,16 +69,12 @@ def rewrite(argv: Sequence[str]) -> int:
 
     def run() -> int:
         asked = options.parse_args(argv)
-        entries = tuple(dict.fromkeys(map(find, asked.katas))) if asked.katas else katas()
+        entries = find_each(asked.katas) or katas()
         counts: dict[str, Count] = {entry.name: Count() for entry in entries}
-        quiet: Callable[[int, float, str], None] = lambda _n, _p, _w: None  # noqa: E731
-        with (
-            noting_interrupts() as interrupted,
-            Pool(processes(), TIMEOUT, interrupted) as pool,
-        ):
+        with grading() as grade:
 
             def verdicts(attempts: Sequence[Attempt]) -> Iterator[Verdict]:
-                return pool.grade([attempt.job() for attempt in attempts], quiet)
+                return grade([attempt.job() for attempt in attempts])
 
             attempts = drawn(entries, asked.count, asked.seed)
             suspects: list[Attempt] = []

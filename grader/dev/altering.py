@@ -104,6 +104,11 @@ def alternatives(node: ast.expr) -> Iterator[Change]:
             pass
 
 
+def parsed(text: str) -> ast.expr:
+    """Return the tree of an expression."""
+    return ast.parse(text, mode="eval").body
+
+
 def replaced(node: ast.AST, **fields: Any) -> Any:
     """Return a copy of a node with some fields replaced; the node itself stays."""
     changed = copy(node)
@@ -122,7 +127,7 @@ def _numbers(value: float) -> Iterator[ast.expr]:
     if isinstance(value, int):
         changed: list[float] = [value + 1, value - 1, 2 * value]
     elif abs(value) < TINY:  # an eps: a little more or less is right too
-        changed = [0.0, value * 1e4, value + 1]
+        changed = [0.0, 0.01, value + 1]
     elif abs(value) > HUGE:  # what hides a key: so is any other number as large
         changed = [0.0, -value, value / abs(value)]
     else:

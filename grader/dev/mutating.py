@@ -17,6 +17,7 @@ from typing import Any
 from grader.dev.altering import alternatives
 from grader.dev.exchanging import Names, names_of, others
 from grader.dev.omitting import shortened, statements
+from grader.stubs import is_docstring
 
 # What the contract leaves free, or what no call ever runs.
 SKIPPED = {
@@ -74,7 +75,7 @@ def bare(source: str) -> ast.Module:
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list) and isinstance(node, (ast.Module, *DEFINITIONS)):
-            kept = [each for each in body if not _is_text(each) and not _is_program(each)]
+            kept = [each for each in body if not is_docstring(each) and not _is_program(each)]
             node.body = kept or [ast.Pass()]
     return tree
 
@@ -158,14 +159,6 @@ def _changed(before: str, after: str) -> tuple[str, str]:
     gone = [line[2:].strip() for line in lines if line.startswith("- ")]
     new = [line[2:].strip() for line in lines if line.startswith("+ ")]
     return " ; ".join(gone), " ; ".join(new)
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
 
 
 def _is_program(node: ast.stmt) -> bool:

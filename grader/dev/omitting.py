@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from grader.dev.altering import OPERATORS, replaced
+from grader.dev.altering import OPERATORS, parsed, replaced
 from grader.dev.exchanging import Names
 
 Change = tuple[str, ast.stmt]
@@ -71,7 +71,7 @@ def _added(value: ast.expr) -> Iterator[ast.expr]:
         return
     text = ast.unparse(value)
     for form in ADDED:
-        yield ast.parse(form.format(text), mode="eval").body
+        yield parsed(form.format(text))
 
 
 def _is_tensor(name: str, names: Names) -> bool:

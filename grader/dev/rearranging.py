@@ -6,6 +6,8 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
+from grader.dev.altering import parsed
+
 # A rewrite that changes the tree it was offered for, in place.
 Rewrite = tuple[str, Callable[[], None]]
 Function = ast.FunctionDef
@@ -114,16 +116,12 @@ def _of_class(node: ast.ClassDef) -> Iterator[Rewrite]:
     for each in ast.walk(node):
         if isinstance(each, ast.Expr) and ast.unparse(each) == "super().__init__()":
             text = f"super({node.name}, self).__init__()"
-            yield "super in full", lambda each=each, text=text: setattr(each, "value", _value(text))
+            yield "super in full", lambda each=each, text=text: setattr(each, "value", parsed(text))
     yield from _fused(node)
 
 
 def _exchange(body: list[ast.stmt], index: int) -> None:
     body[index], body[index + 1] = body[index + 1], body[index]
-
-
-def _value(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
 
 
 def _fused(node: ast.ClassDef) -> Iterator[Rewrite]:
@@ -238,7 +236,7 @@ def _helper(
     name = next(n for i in range(99) if (n := f"compute_{i}") not in taken)
 
     def cut() -> None:
-        node.value = _value(f"{name}({', '.join(used)})")
+        node.value = parsed(f"{name}({', '.join(used)})")
         made = ast.parse(f"def {name}({', '.join(used)}):\n    return {text}\n").body
         last = max((i for i, e in enumerate(tree.body) if _is_import(e)), default=-1)
         tree.body[last + 1 : last + 1] = made
@@ -269,7 +267,6 @@ def _of_body(body: list[ast.stmt], *, inside: bool) -> Iterator[Rewrite]:
 def _name_result(body: list[ast.stmt], index: int, value: ast.expr) -> None:
     body[index : index + 1] = [
         *ast.parse(f"the_result = {ast.unparse(value)}").body,
-        *ast.parse("the_result").body[:0],
         ast.Return(ast.Name("the_result", ast.Load())),
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.dev.altering import is_value, replaced
+from grader.dev.altering import is_value, parsed, replaced
 
 Rephrased = tuple[str, ast.expr]
 
@@ -35,10 +35,10 @@ def rephrased(node: ast.expr) -> Iterator[Rephrased]:
             if _is_plain(left) and _is_plain(right):
                 yield "operands exchanged", replaced(node, left=right, right=left)
         case ast.UnaryOp(op=ast.Invert(), operand=mask):
-            yield "inversion", _parsed(f"torch.logical_not({_text(mask)})")
-            yield "inversion", _parsed(f"({_text(mask)}) == False")
+            yield "inversion", parsed(f"torch.logical_not({ast.unparse(mask)})")
+            yield "inversion", parsed(f"({ast.unparse(mask)}) == False")
         case ast.Compare(left=left, ops=[ast.IsNot()], comparators=[right]):
-            yield "condition", _parsed(f"not ({_text(left)} is {_text(right)})")
+            yield "condition", parsed(f"not ({ast.unparse(left)} is {ast.unparse(right)})")
         case ast.IfExp(test=test, body=body, orelse=other):
             turned = ast.UnaryOp(ast.Not(), test)
             yield "condition", ast.IfExp(turned, other, body)
@@ -51,31 +51,31 @@ def rephrased(node: ast.expr) -> Iterator[Rephrased]:
 
 
 def _products(left: ast.expr, right: ast.expr) -> Iterator[Rephrased]:
-    one, other = _text(left), _text(right)
-    yield "matmul", _parsed(f"torch.matmul({one}, {other})")
-    yield "matmul", _parsed(f"({one}).matmul({other})")
-    yield "einsum", _parsed(f"torch.einsum('...ij,...jk->...ik', {one}, {other})")
+    one, other = ast.unparse(left), ast.unparse(right)
+    yield "matmul", parsed(f"torch.matmul({one}, {other})")
+    yield "matmul", parsed(f"({one}).matmul({other})")
+    yield "einsum", parsed(f"torch.einsum('...ij,...jk->...ik', {one}, {other})")
 
 
 def _quotients(left: ast.expr, right: ast.expr) -> Iterator[Rephrased]:
-    text = _text(right)
+    text = ast.unparse(right)
     if "sqrt" not in text and "0.5" not in text:
         return
-    yield "scale", _parsed(f"({_text(left)}) * (1 / {text})")
+    yield "scale", parsed(f"({ast.unparse(left)}) * (1 / {text})")
     if isinstance(left, ast.BinOp) and isinstance(left.op, ast.MatMult):
-        one, other = _text(left.left), _text(left.right)
-        yield "scale moved", _parsed(f"(({one}) / {text}) @ ({other})")
-        yield "scale moved", _parsed(f"({one}) @ (({other}) / {text})")
-        yield "scale moved", _parsed(f"(({one}) / {text} ** 0.5) @ (({other}) / {text} ** 0.5)")
+        one, other = ast.unparse(left.left), ast.unparse(left.right)
+        yield "scale moved", parsed(f"(({one}) / {text}) @ ({other})")
+        yield "scale moved", parsed(f"({one}) @ (({other}) / {text})")
+        yield "scale moved", parsed(f"(({one}) / {text} ** 0.5) @ (({other}) / {text} ** 0.5)")
 
 
 def _unsqueezed(node: ast.Subscript, elements: list[ast.expr]) -> Iterator[Rephrased]:
     kinds = [_axis(each) for each in elements]
     if None not in kinds and "new" in kinds:
-        text = f"({_text(node.value)})"
+        text = f"({ast.unparse(node.value)})"
         for place, kind in enumerate(kinds):
             text += f".unsqueeze({place})" if kind == "new" else ""
-        yield "unsqueeze", _parsed(text)
+        yield "unsqueeze", parsed(text)
 
 
 def _axis(node: ast.expr) -> str | None:
@@ -89,15 +89,15 @@ def _axis(node: ast.expr) -> str | None:
 def _calls(node: ast.Call) -> Iterator[Rephrased]:
     match node:
         case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value="-inf")]):
-            yield from (("infinity", _parsed(each)) for each in INFINITY)
+            yield from (("infinity", parsed(each)) for each in INFINITY)
         case ast.Call(func=ast.Attribute(value=ast.Name(id="math"), attr="sqrt"), args=[value]):
-            yield "square root", _parsed(f"({_text(value)}) ** 0.5")
+            yield "square root", parsed(f"({ast.unparse(value)}) ** 0.5")
         case ast.Call(func=ast.Attribute(value=ast.Name(id="nn"), attr=name), args=values):
             yield from _layers(node, name, values)
         case ast.Call(func=ast.Attribute(value=root, attr=name), args=values):
             if is_value(root):
                 yield from _methods(node, root, name, values)
-            elif _text(root) in ("torch", "F", "nn.functional", "torch.nn.functional"):
+            elif ast.unparse(root) in ("torch", "F", "nn.functional", "torch.nn.functional"):
                 yield from _functions(node, name, values)
         case _:
             pass
@@ -117,21 +117,21 @@ def _layers(node: ast.Call, name: str, values: list[ast.expr]) -> Iterator[Rephr
 def _methods(
     node: ast.Call, root: ast.expr, name: str, values: list[ast.expr]
 ) -> Iterator[Rephrased]:
-    text = _text(root)
+    text = ast.unparse(root)
     arguments = _arguments(node)
     if name in BOTH:
-        yield "function for method", _parsed(f"torch.{name}({', '.join([text, *arguments])})")
+        yield "function for method", parsed(f"torch.{name}({', '.join([text, *arguments])})")
     if name in SHAPED and len(values) > 1 and not node.keywords:
-        yield "function for method", _parsed(f"torch.{name}({text}, ({', '.join(arguments)}))")
+        yield "function for method", parsed(f"torch.{name}({text}, ({', '.join(arguments)}))")
     if name == "view":
         yield "reshape", replaced(node, func=ast.Attribute(root, "reshape", ast.Load()))
     if name == "reshape":
-        yield "view and contiguous", _parsed(f"({text}).contiguous().view({', '.join(arguments)})")
+        yield "view and contiguous", parsed(f"({text}).contiguous().view({', '.join(arguments)})")
     if name == "transpose" and len(values) == 2:
-        yield "transpose", _parsed(f"({text}).swapaxes({', '.join(arguments)})")
-        yield "transpose", _parsed(f"({text}).transpose(dim0={arguments[0]}, dim1={arguments[1]})")
-        if {_text(each) for each in values} == {"-1", "-2"}:
-            yield "transpose", _parsed(f"({text}).mT")
+        yield "transpose", parsed(f"({text}).swapaxes({', '.join(arguments)})")
+        yield "transpose", parsed(f"({text}).transpose(dim0={arguments[0]}, dim1={arguments[1]})")
+        if {ast.unparse(each) for each in values} == {"-1", "-2"}:
+            yield "transpose", parsed(f"({text}).mT")
         yield from _permuted(root, text, values)
     if name == "softmax" and len(arguments) == 1:
         yield from _softmaxes(text, arguments[0].removeprefix("dim="))
@@ -151,19 +151,19 @@ def _permuted(root: ast.expr, text: str, values: list[ast.expr]) -> Iterator[Rep
     order = list(range(len(sizes)))
     one, other = (ast.literal_eval(each) for each in values)
     order[one], order[other] = order[other], order[one]
-    yield "permute", _parsed(f"({text}).permute({', '.join(map(str, order))})")
+    yield "permute", parsed(f"({text}).permute({', '.join(map(str, order))})")
 
 
 def _fills(scores: str, mask: str, value: str) -> Iterator[Rephrased]:
     if "inf" not in value and "1e" not in value:
         return
     number = f"torch.full((), {value}, dtype={scores}.dtype, device={scores}.device)"
-    yield "where", _parsed(f"torch.where({mask}, {number}, {scores})")
+    yield "where", parsed(f"torch.where({mask}, {number}, {scores})")
     zeros = f"torch.zeros_like({mask}, dtype={scores}.dtype)"
-    yield "additive mask", _parsed(f"{scores} + {zeros}.masked_fill({mask}, {value})")
+    yield "additive mask", parsed(f"{scores} + {zeros}.masked_fill({mask}, {value})")
     lowest = f"torch.finfo({scores}.dtype).min"
-    yield "lowest number", _parsed(f"{scores}.masked_fill({mask}, {lowest})")
-    yield "copied, then filled", _parsed(f"{scores}.clone().masked_fill_({mask}, {value})")
+    yield "lowest number", parsed(f"{scores}.masked_fill({mask}, {lowest})")
+    yield "copied, then filled", parsed(f"{scores}.clone().masked_fill_({mask}, {value})")
 
 
 def _functions(node: ast.Call, name: str, values: list[ast.expr]) -> Iterator[Rephrased]:
@@ -172,42 +172,34 @@ def _functions(node: ast.Call, name: str, values: list[ast.expr]) -> Iterator[Re
         return
     text, rest = arguments[0], arguments[1:]
     if name in BOTH:
-        yield "method for function", _parsed(f"({text}).{name}({', '.join(rest)})")
+        yield "method for function", parsed(f"({text}).{name}({', '.join(rest)})")
     if name == "matmul" and len(values) == 2:
-        yield "matmul", _parsed(f"({text}) @ ({arguments[1]})")
+        yield "matmul", parsed(f"({text}) @ ({arguments[1]})")
     if name == "softmax" and len(rest) == 1:
         yield from _softmaxes(text, rest[0].removeprefix("dim="))
     if name == "relu":
-        yield "relu", _parsed(f"torch.nn.functional.relu({text})")
-        yield "relu", _parsed(f"({text}).clamp(min=0)")
-        yield "relu", _parsed(f"torch.nn.ReLU()({text})")
+        yield "relu", parsed(f"torch.nn.functional.relu({text})")
+        yield "relu", parsed(f"({text}).clamp(min=0)")
+        yield "relu", parsed(f"torch.nn.ReLU()({text})")
 
 
 def _softmaxes(scores: str, dim: str) -> Iterator[Rephrased]:
-    yield "softmax", _parsed(f"torch.softmax({scores}, {dim})")
-    yield "softmax", _parsed(f"torch.nn.functional.softmax({scores}, dim={dim})")
-    yield "softmax", _parsed(f"torch.nn.Softmax(dim={dim})({scores})")
+    yield "softmax", parsed(f"torch.softmax({scores}, {dim})")
+    yield "softmax", parsed(f"torch.nn.functional.softmax({scores}, dim={dim})")
+    yield "softmax", parsed(f"torch.nn.Softmax(dim={dim})({scores})")
     if scores.isidentifier():
         total = f"torch.logsumexp({scores}, dim={dim}, keepdim=True)"
-        yield "softmax by hand", _parsed(f"torch.exp({scores} - {total})")
+        yield "softmax by hand", parsed(f"torch.exp({scores} - {total})")
         powers = f"torch.exp({scores} - {scores}.amax(dim={dim}, keepdim=True))"
-        yield "softmax by hand", _parsed(f"{powers} / {powers}.sum(dim={dim}, keepdim=True)")
+        yield "softmax by hand", parsed(f"{powers} / {powers}.sum(dim={dim}, keepdim=True)")
 
 
 def _arguments(node: ast.Call) -> list[str]:
-    named = [f"{each.arg}={_text(each.value)}" for each in node.keywords]
-    return [*map(_text, node.args), *named]
+    named = [f"{each.arg}={ast.unparse(each.value)}" for each in node.keywords]
+    return [*map(ast.unparse, node.args), *named]
 
 
 def _is_plain(node: ast.expr) -> bool:
     """Tell whether a value is surely a tensor or a number: for others order matters."""
     text = ast.unparse(node)
     return not any(sign in text for sign in ("[", "'", '"', "size(", "shape", "(*", ","))
-
-
-def _text(node: ast.expr) -> str:
-    return ast.unparse(node)
-
-
-def _parsed(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from grader.errors import GraderError, UsageError
+from grader.errors import GraderError
+from grader.parsing import Parser
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,12 +31,5 @@ def guarded(run: Callable[[], int]) -> int:
         return stop.code if isinstance(stop.code, int) else 2
 
 
-class _Parser(argparse.ArgumentParser):
-    """Raises a UsageError of one line where argparse prints a page and leaves."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; see {self.prog} --help")
-
-
 def parser(name: str, summary: str) -> argparse.ArgumentParser:
-    return _Parser(prog=f"python -m grader dev {name}", description=summary)
+    return Parser(prog=f"python -m grader dev {name}", description=summary)

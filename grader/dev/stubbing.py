@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from grader.catalog import ROOT, Entry, find
+from grader.catalog import ROOT, Entry, find_each
 from grader.dev.places import committed, solved
 from grader.dev.reporting import console, guarded, parser
 from grader.errors import SpecError
@@ -34,7 +34,7 @@ def stubs(argv: Sequence[str], *, root: Path = ROOT) -> int:
         asked = options.parse_args(argv)
         entries = solved(root)
         if asked.katas:
-            entries = tuple(dict.fromkeys(find(name, among=entries) for name in asked.katas))
+            entries = find_each(asked.katas, among=entries)
         level: Level = asked.level
         reports = [
             _report(entry, level) if asked.check else _write(entry, level, force=asked.force)

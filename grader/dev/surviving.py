@@ -9,25 +9,21 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import unified_diff
 from pathlib import Path
 
-from grader.catalog import Entry, find, katas
+from grader.catalog import Entry, find_each, katas
 from grader.dev.mutating import Mutant, mutants, plain
+from grader.dev.pooling import REPORT_VERSION, grading
 from grader.dev.reporting import console, guarded, parser
 from grader.dev.styles import sources
 from grader.errors import GraderError, UsageError
-from grader.isolation.interrupting import noting_interrupts
-from grader.isolation.parent import Job, Pool
+from grader.isolation.parent import Job
 from grader.model import Verdict
-from grader.submitting import processes
 
-REPORT_VERSION = 1
 EQUIVALENTS = Path(__file__).with_name("equivalents.json")
-# Seconds for one grading, by the clock: enough on a machine that does other things too.
-TIMEOUT = 300.0
 UNVIABLE = ("not_loadable", "not_started")
 
 
@@ -103,7 +99,7 @@ def mutate(argv: Sequence[str]) -> int:
 
     def run() -> int:
         asked = options.parse_args(argv)
-        entries = tuple(dict.fromkeys(map(find, asked.katas))) if asked.katas else katas()
+        entries = find_each(asked.katas) or katas()
         subjects = chosen(entries, asked.style)
         reasons = read_equivalents()
         report = Report()
@@ -165,43 +161,45 @@ def measured(
         name = f"{subject.entry.stem}.py"
         depth = "named" if named else "unnamed"
         jobs += (Job(subject.entry, name, text.encode(), depth=depth) for text in texts)
-    for subject, its, verdicts in graded(subjects, made, jobs):
-        unchanged, *rest = verdicts
-        if unchanged.status != "passed":
-            raise GraderError(f"{subject.name} is graded {unchanged.status!r} with nothing changed")
-        totals, kept = Totals(made=len(its)), list[Mutant]()
-        for mutant, verdict in zip(its, rest, strict=True):
-            key = key_of(subject, mutant)
-            # What the grader itself fails on was not told to be wrong either.
-            passed = verdict.status in ("passed", "grader_error")
-            if verdict.status == "grader_error":
-                report.faults.append(f"{key}: {'; '.join(verdict.notes)}")
-            totals.viable += verdict.status not in UNVIABLE
-            totals.killed += not passed and verdict.status not in UNVIABLE
-            totals.named += any(bug.confidence == "exact" for bug in verdict.bugs)
-            totals.equivalent += passed and key in reasons
-            if passed:
-                report.passed.add(key)
-                if key not in reasons:
-                    totals.survived += 1
-                    kept.append(mutant)
-        report.totals[subject.name] = totals
-        report.survivors += ((subject, mutant) for mutant in kept)
-        yield subject, kept
-
-
-def graded(
-    subjects: Sequence[Subject], made: Sequence[Sequence[Mutant]], jobs: Sequence[Job]
-) -> Iterator[tuple[Subject, Sequence[Mutant], list[Verdict]]]:
-    """Grade all jobs on all cores; yield the verdicts of one file at a time."""
-    quiet: Callable[[int, float, str], None] = lambda _number, _part, _words: None  # noqa: E731
-    with (
-        noting_interrupts() as interrupted,
-        Pool(min(processes(), len(jobs)), TIMEOUT, interrupted) as pool,
-    ):
-        verdicts = pool.grade(jobs, quiet)
+    with grading() as grade:
+        verdicts = grade(jobs)
         for subject, its in zip(subjects, made, strict=True):
-            yield subject, its, [next(verdicts) for _ in range(len(its) + 1)]
+            unchanged = next(verdicts)
+            if unchanged.status != "passed":
+                raise GraderError(
+                    f"{subject.name} is graded {unchanged.status!r} with nothing changed"
+                )
+            rest = [next(verdicts) for _ in its]
+            yield subject, counted(subject, its, rest, reasons, report)
+
+
+def counted(
+    subject: Subject,
+    its: Sequence[Mutant],
+    verdicts: Sequence[Verdict],
+    reasons: Mapping[str, str],
+    report: Report,
+) -> list[Mutant]:
+    """Fill in the report for the mutants of one file; return those that survived."""
+    totals, kept = Totals(made=len(its)), list[Mutant]()
+    for mutant, verdict in zip(its, verdicts, strict=True):
+        key = key_of(subject, mutant)
+        # What the grader itself fails on was not told to be wrong either.
+        passed = verdict.status in ("passed", "grader_error")
+        if verdict.status == "grader_error":
+            report.faults.append(f"{key}: {'; '.join(verdict.notes)}")
+        totals.viable += verdict.status not in UNVIABLE
+        totals.killed += not passed and verdict.status not in UNVIABLE
+        totals.named += any(bug.confidence == "exact" for bug in verdict.bugs)
+        totals.equivalent += passed and key in reasons
+        if passed:
+            report.passed.add(key)
+            if key not in reasons:
+                totals.survived += 1
+                kept.append(mutant)
+    report.totals[subject.name] = totals
+    report.survivors += ((subject, mutant) for mutant in kept)
+    return kept
 
 
 def stale_entries(

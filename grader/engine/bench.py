@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,9 +17,9 @@ from grader.engine.execution import execute, without
 from grader.engine.loading import Namespace, load
 from grader.engine.remembering import Memory
 from grader.errors import AnswerEnded
-from grader.model import Case, Edit, Kata, Outcome, Recipe, Target
+from grader.model import Case, Edit, Kata, Outcome, Raised, Recipe, Target
 from grader.patching import patch
-from grader.strategies import with_other_calls_before
+from grader.strategies import as_asked
 
 # What is observed of an answer only to be compared with the solution's.
 COMPARED = frozenset({"gradients"})
@@ -104,11 +105,7 @@ class Reference:
         """Return the case of a recipe, or of a recipe and a change to it, and its key."""
         key = (tuple(sorted(recipe.items())), observe, vary)
         if key not in self._cases:
-            case = self.kata.build(recipe)
-            if recipe.get("after_others"):  # a word that means the same in every kata
-                case = with_other_calls_before(case)
-            if recipe.get("transposed"):  # and so does this one
-                case = replace(case, transposed=True)
+            case = as_asked(self.kata.build(recipe), recipe)
             case = replace(case, observe=case.observe | observe)
             self._cases[key] = vary(case) if vary else case
         return key, self._cases[key]
@@ -158,6 +155,17 @@ def solution_namespace(source: str, edits: Sequence[Edit] = ()) -> Namespace:
     text = patch(source, edits) if edits else source
     loaded = load(text.encode(), SOLUTION_FILE, module_name="solution")
     return replace(loaded, kept={}, settled=not edits)
+
+
+def starved(raised: Raised | None) -> str:
+    """Say where memory ran out, and how much was asked for where the allocator told."""
+    if raised is None:
+        return "runs out of memory"
+    asked = re.search(r"tried to allocate (\d+) bytes", raised.message)
+    much = f": {int(asked[1]) / 1e9:,.1f} GB asked for at once" if asked else ""
+    own = f": {raised.message}" if raised.message and not asked else ""
+    code = f" in `{raised.code}`" if raised.code else ""
+    return f"runs out of memory{code}{much}{own}"
 
 
 def _size(case: Case) -> int:
@@ -220,7 +228,7 @@ class Bench:
                 self.expected(case)  # the solution runs while the answer does
             self._under_way.popleft()
             try:
-                self._got[id(case)] = self.answer.result()
+                self._got[id(case)] = self._result()
             except AnswerEnded:
                 self._under_way.clear()
                 raise
@@ -242,7 +250,16 @@ class Bench:
         """Run a case as it is, apart from all others."""
         self._finish()
         self.answer.submit(case)
-        return self.answer.result(hurry=hurry)
+        return self._result(hurry=hurry)
+
+    def _result(self, *, hurry: bool = False) -> Outcome:
+        """Wait for an outcome; to run out of memory ends an answer as a hang does."""
+        outcome = self.answer.result(hurry=hurry)
+        if outcome.status == "memory":
+            self.answer.restart()  # what was begun ahead of time is not to come in between
+            line = outcome.raised.line if outcome.raised else None
+            raise AnswerEnded("memory", starved(outcome.raised), line)
+        return outcome
 
     def _submit(self, case: Case) -> None:
         self.answer.submit(self.prepared(case))
@@ -261,7 +278,7 @@ class Bench:
         while self._under_way:
             case = self._under_way.popleft()
             try:
-                self._got[id(case)] = self.answer.result()
+                self._got[id(case)] = self._result()
             except AnswerEnded:
                 self._under_way.clear()
 

@@ -47,8 +47,6 @@ def judge(bench: Bench, check: Check, recipe: Recipe) -> Finding:
         if check.watch == "loops" or (check.watch == "raises" and not endless):
             return None
         return _contiguous_only(case, got.raised) or exception(got.raised)
-    if got.status == "memory":
-        return starved(got.raised)
     return _WATCH[check.watch](bench, check, recipe)
 
 
@@ -66,17 +64,6 @@ def exception(raised: Raised) -> Mismatch:
     elif kind in ("EOFError", "BdbQuit") or "reading from stdin" in raised.message:
         message = f"waits for input{code}; remove it, there is no keyboard here"
     return Mismatch(message, "", f"{kind}", line=raised.line, shapes=raised.shapes)
-
-
-def starved(raised: Raised | None) -> Mismatch:
-    """Say where memory ran out, and how much was asked for where the allocator told."""
-    if raised is None:
-        return Mismatch("runs out of memory")
-    asked = re.search(r"tried to allocate (\d+) bytes", raised.message)
-    much = f": {int(asked[1]) / 1e9:,.1f} GB asked for at once" if asked else ""
-    own = f": {raised.message}" if raised.message and not asked else ""
-    code = f" in `{raised.code}`" if raised.code else ""
-    return Mismatch(f"runs out of memory{code}{much}{own}", line=raised.line, shapes=raised.shapes)
 
 
 def _contiguous_only(case: Case, raised: Raised) -> str | None:
@@ -131,7 +118,10 @@ def _undropped(bench: Bench, check: Check, recipe: Recipe) -> Finding:
 
 def _drops(bench: Bench, check: Check, recipe: Recipe) -> Finding:
     case = bench.case(recipe, OBSERVE["drops"])
-    found = fault(bench.got(case).observed.get("drops", ()), float((case.init or {})["dropout"]))
+    drops = bench.got(case).observed.get("drops", ())
+    rate = float({**(case.init or {}), **case.defaults}["dropout"])
+    how = " left at its default, " if "dropout" in case.defaults else "="
+    found = fault(drops, rate, f"with dropout{how}{rate}")
     return Mismatch(*found) if found else None
 
 
@@ -147,9 +137,16 @@ def _repeats(bench: Bench, check: Check, recipe: Recipe) -> Finding:
     if repeats(got):
         if got.observed.get("shared"):
             return "returns the same tensor in every call: what a caller writes into it, all get"
+        written = " and ".join(got.observed.get("written", ()))
+        if written and not got.changed:
+            return Mismatch(
+                f"changes its input {written} in place under torch.no_grad()",
+                f"{written} as it was",
+                f"{written} changed",
+            )
         return None
     return Mismatch(
-        "the second call with the same input returns something else",
+        "the second call with the same input, under torch.no_grad(), returns something else",
         _shown(got.returned[0] if got.returned else None),
         _shown((got.observed.get("again") or (None,))[0]),
     )

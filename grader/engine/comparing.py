@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
@@ -294,6 +295,15 @@ def same_message(left: Outcome, right: Outcome) -> bool:
     return a == b
 
 
+def akin_messages(left: Outcome, right: Outcome) -> bool:
+    """Tell whether two outcomes that raise complain of much the same: half of the words agree."""
+    a, b = (
+        set(re.findall(r"[a-z_]{3,}", o.raised.message.lower())) if o.raised else set[str]()
+        for o in (left, right)
+    )
+    return a == b or 2 * len(a & b) >= len(a | b)
+
+
 def _same_value(a: Tensor | Alien, b: Tensor | Alien, close: float, mask: Tensor | None) -> bool:
     if isinstance(a, Alien) or isinstance(b, Alien):
         return isinstance(a, Alien) and isinstance(b, Alien) and a == b
@@ -339,9 +349,10 @@ def seen(case: Case, outcome: Outcome) -> tuple[object, ...]:
     if "trainable" in case.observe:
         found.append(("trainable", sum(observed.get("trainable", {}).values())))
     if outcome.missing:
-        found.append(("leftover", observed.get("leftover")))
+        found.extend((key, observed.get(key)) for key in ("leftover", "anew", "unseen"))
     if "again" in observed:
         found.append(("repeats", repeats(outcome)))
+        found.append(("written", bool(observed.get("written"))))
     return tuple(found)
 
 

@@ -53,7 +53,9 @@ def _problem(namespace: Namespace, target: Target) -> tuple[str, Any]:
             return f"{target.name} takes {theirs}; expected {_listed(target.parameters)}", value
         return "", None
     if not inspect.isclass(value):
-        return f"{target.name} should be a class, but is {_what(value)}", value
+        # A function that builds the module will do, if it takes what the constructor takes.
+        built = callable(value) and not _refuses(value, target.parameters)
+        return "" if built else f"{target.name} should be a class, but is {_what(value)}", value
     if not issubclass(value, nn.Module):
         return f"{target.name} should inherit from nn.Module: class {target.name}(nn.Module)", value
     theirs = _refuses(value, target.parameters)

@@ -13,13 +13,13 @@ always gets the same diagnosis.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, islice
 
 from grader.engine.bench import Bench, LocalAnswer, Reference, solution_namespace
 from grader.engine.checking import OBSERVE
-from grader.engine.comparing import same_behaviour, same_message
+from grader.engine.comparing import akin_messages, same_behaviour, same_message
 from grader.engine.execution import execute
 from grader.engine.mutants import Mutants, Store
 from grader.engine.tracing import trace_of
@@ -33,6 +33,9 @@ SAMPLE = 8
 INNOCENT, UNDONE = 8, 1
 # and this many of the best are grown further.
 WIDTH = 8
+# A bug that is named although it does not explain everything: so many probes at least, and
+# so large a share of those on which it shows.
+MATCHED, SHARE = 3, 0.8
 # How many runs of mutants each stage may ask for: single bugs, the search for
 # probes that show one of them alone, sets of two, of three, and last all pairs,
 # for bugs of which each shows on every probe.
@@ -101,10 +104,9 @@ class Diagnosis:
         ]
         self.known: frozenset[str] = frozenset()
 
-    def single(self) -> tuple[NamedBug, ...]:
-        """Return the one bug that explains everything, or nothing: the quickest part of `run`."""
-        exact = [suspect for suspect in self.singles if self.explains(suspect)]
-        return self.named(exact) if self.differing and exact else ()
+    def single(self) -> list[Suspect]:
+        """Return the bugs of which each alone explains everything."""
+        return [suspect for suspect in self.singles if self.explains(suspect)]
 
     def run(self, known: Collection[str] = ()) -> tuple[NamedBug, ...]:
         """Return the bugs of the smallest exact explanation, else the best partial one.
@@ -115,7 +117,7 @@ class Diagnosis:
         self.known = frozenset(known)
         if not self.differing:
             return ()
-        exact = [suspect for suspect in self.singles if self.explains(suspect)]
+        exact = [suspect for suspect in self.single() if self.akin(suspect)]
         # Where nothing is returned on any probe, sets of bugs are not told apart.
         if not exact and self.evidence[self.differing[0]].got.status == "returned":
             exact = self.grown()
@@ -134,12 +136,16 @@ class Diagnosis:
     def agrees(self, suspect: Suspect, index: int) -> bool:
         """Tell whether a suspect seems to do on a probe what the answer does."""
         trace = self.mutants.trace(suspect.parts, index)
-        return trace is not None and trace.may_equal(self.traces[index])
+        if trace is None or not trace.may_equal(self.traces[index]):
+            return False
+        # Shares of what was dropped are compared with some room, so they stand in no trace.
+        return "drops" not in self.evidence[index].case.observe or self.same(suspect, index)
 
     def equals(self, suspect: Suspect, index: int) -> bool:
         """Tell whether a suspect does on a probe what the answer does."""
-        if not self.agrees(suspect, index):
-            return False
+        return self.agrees(suspect, index) and self.same(suspect, index)
+
+    def same(self, suspect: Suspect, index: int) -> bool:
         outcome = self.mutants.outcome(suspect.parts, index)
         evidence = self.evidence[index]
         return outcome is not None and same_behaviour(evidence.case, outcome, evidence.got)
@@ -180,7 +186,7 @@ class Diagnosis:
             and self.has_the_layers(s)
             # One that shows where the answer is right has no part in what is wrong with it;
             # now and then another bug undoes it there.
-            and sum(self.visible(s, i) for i in innocent) <= UNDONE
+            and not _more_than(UNDONE, (self.visible(s, i) for i in innocent))
             and any(self.visible(s, i) for i in self.differing)
         ]
         sample = self.telling(likely, self.sample())
@@ -355,14 +361,25 @@ class Diagnosis:
         Two different slips may both end in a RuntimeError on every call. Equal
         values prove a bug, and so do equal messages, with the sizes in them.
         """
-        told = True
+        return all(same_message(*pair) for pair in self.errors(suspect))
+
+    def akin(self, suspect: Suspect) -> bool:
+        """Tell whether a suspect that raises what the answer raises complains of the same, too.
+
+        That every call ends in a TypeError is all that many slips have in common.
+        """
+        pairs = self.errors(suspect)
+        return not pairs or any(akin_messages(*pair) for pair in pairs)
+
+    def errors(self, suspect: Suspect) -> list[tuple[Outcome, Outcome]]:
+        """Return what answer and suspect raise on the differing probes; [] if any returns."""
+        pairs: list[tuple[Outcome, Outcome]] = []
         for index in self.differing:
-            got = self.evidence[index].got
-            outcome = self.mutants.certain(suspect.parts, index)
+            got, outcome = self.evidence[index].got, self.mutants.certain(suspect.parts, index)
             if outcome is None or got.raised is None or outcome.raised is None:
-                return True
-            told = told and same_message(got, outcome)
-        return told
+                return []
+            pairs.append((got, outcome))
+        return pairs
 
     def partial(self) -> tuple[NamedBug, ...]:
         """Return the one bug that matches the answer most often where it is visible."""
@@ -377,7 +394,7 @@ class Diagnosis:
             matched = sum(self.alike(suspect, index) for index in shown)
             wrong = [i for i in self.differing if i in set(shown)]
             share = matched / len(shown) if shown else 0.0
-            if wrong and share > 0.5 and (best is None or share > best[0]):
+            if wrong and matched >= MATCHED and share > SHARE and (best is None or share > best[0]):
                 best = (share, suspect, matched, len(shown))
         if best is None:
             return ()
@@ -386,12 +403,15 @@ class Diagnosis:
 
     def alike(self, suspect: Suspect, index: int) -> bool:
         """Tell whether a suspect agrees on a probe, and where both raise, says the same."""
+        if not self.equals(suspect, index):
+            return False
         outcome = self.mutants.outcome(suspect.parts, index)
-        return (
-            outcome is not None
-            and self.equals(suspect, index)
-            and same_message(self.evidence[index].got, outcome)
-        )
+        return outcome is not None and same_message(self.evidence[index].got, outcome)
+
+
+def _more_than(count: int, signs: Iterable[bool]) -> bool:
+    """Tell whether more than `count` of the signs are true; stop to look once that is known."""
+    return next(islice(filter(None, signs), count, None), False)
 
 
 def _named(bug: Bug, sure: bool, equal: Sequence[str], matched: int, probes: int) -> NamedBug:

@@ -112,8 +112,11 @@ SHARE_ROOM, SIZE_ROOM, ALIKE = 0.04, 0.13, 0.9
 SAME_ROOM = Drops(alive=0.1, share=0.1, size=0.2, rows=0.1, tokens=0.1, features=0.1)
 
 
-def fault(drops: Sequence[float], rate: float) -> tuple[str, str, str] | None:
-    """Say what is wrong with measured dropout: message, expected and got; None if nothing is."""
+def fault(drops: Sequence[float], rate: float, given: str) -> tuple[str, str, str] | None:
+    """Say what is wrong with measured dropout: message, expected and got; None if nothing is.
+
+    `given` are the words for how it came by its rate.
+    """
     if len(drops) != 6:
         return None
     found = Drops(*drops)
@@ -128,13 +131,13 @@ def fault(drops: Sequence[float], rate: float) -> tuple[str, str, str] | None:
         ),
         (
             abs(gone - rate) > SHARE_ROOM,
-            f"with dropout={rate}, {gone:.0%} of a sublayer's values come out as 0",
+            f"{given}, {gone:.0%} of a sublayer's values come out as 0",
             f"{rate:.0%} dropped",
             f"{gone:.0%} dropped",
         ),
         (
             abs(found.size * (1 - rate) - 1) > SIZE_ROOM,
-            f"with dropout={rate}, values that are kept come out {found.size:.2f} times as large",
+            f"{given}, values that are kept come out {found.size:.2f} times as large",
             f"{1 / (1 - rate):.2f} times, so that the mean stays",
             f"{found.size:.2f} times",
         ),

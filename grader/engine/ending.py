@@ -37,6 +37,8 @@ def smallest_ending(bench: Bench, ended: AnswerEnded) -> tuple[Case | None, Answ
         except AnswerEnded as again:
             if again.status == ended.status:
                 return case, again
+            if ended.status == "memory" and again.status == "timeout":
+                return case, ended  # it takes a while to fill all there is
     return found, ended
 
 

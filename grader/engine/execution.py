@@ -10,7 +10,7 @@ import ast
 import random
 import warnings
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -28,8 +28,10 @@ from grader.engine.alignment import (
     twin_of,
 )
 from grader.engine.dropping import dropout_off, dropped
+from grader.engine.gathering import unregistered
 from grader.engine.loading import Namespace, shorten
 from grader.engine.observing import (
+    Arguments,
     banned_calls,
     count_operations,
     recorded_calls,
@@ -90,7 +92,7 @@ class _Call:
         case = self.case
         if "device" in case.observe:
             self.observed["device"] = runs_elsewhere(
-                lambda: self.build()[0], self.construct, self.arguments
+                lambda: self.build()[0], self.construct, self.arguments, self.earlier()
             )
             return Outcome("returned", observed=self.observed)
         if "operations" in case.observe:
@@ -112,15 +114,16 @@ class _Call:
             return Outcome("returned", missing=missing, observed=self.observed)
         leaves: dict[str, Tensor] = {}
         args, inputs = self.arguments(leaves if "gradients" in case.observe else None)
-        kept = {name: value.detach().clone() for name, value in _tensors(case, args, inputs)}
-        named = positional(case)
-        for earlier in case.before:
-            values = self.fresh(earlier)
-            first = [values.pop(name, arg) for (name, _), arg in zip(named, args, strict=True)]
-            subject(*first, **values)
-        returned = self.called(subject, args, inputs)
-        now = _tensors(case, args, inputs)
-        changed = tuple(name for name, value in now if not _same(value.detach(), kept[name]))
+        kept = _copies(case, args, inputs)
+        for earlier, (first, others) in zip(case.before, self.earlier(), strict=True):
+            subject(*first, **others)
+            if "gradients" not in case.observe:
+                self.call_as_it_was(earlier, subject, alignment, args, inputs, kept)
+        # Gradients are comparable as far as nothing is dropped on the way.
+        undropped = {"undropped", "gradients"} <= case.observe
+        with dropout_off() if undropped else nullcontext():
+            returned = self.called(subject, args, inputs)
+        changed = _changed(case, args, inputs, kept)
         gradients: dict[str, Tensor | None] = {}
         if "gradients" in case.observe and all(type(r) is Tensor for r in returned):
             gradients = self.gradients(returned, leaves, subject, alignment)
@@ -142,10 +145,13 @@ class _Call:
         case, first = self.case, returned
         if "repeats" in case.observe:
             args, inputs = self.arguments()
+            kept = _copies(case, args, inputs)
             # In eval nothing may depend on the seed; in training everything may.
-            again = self.called(subject, args, inputs, seed=0 if self.case.train else 1)
+            with torch.no_grad():  # as people call what is trained
+                again = self.called(subject, args, inputs, seed=0 if self.case.train else 1)
             returned = tuple(_detached(r) for r in returned)
             self.observed["again"] = tuple(_detached(r) for r in again)
+            self.observed["written"] = _changed(case, args, inputs, kept)
             if _all_same(returned, again):
                 self.observed["shared"] = self.hands_out_twice(subject, first, again)
         if alignment is not None and alignment.missing:
@@ -156,6 +162,11 @@ class _Call:
             shapes = (shape for _, shape in alignment.leftover)
             self.observed["leftover"] = tuple(sorted({s for s in shapes if len(s) >= least}))
             self.observed["random"] = self.depends_on_seed(returned)
+            # Made in every call, or made once and hidden from PyTorch?
+            args, inputs = self.arguments()
+            again = returned if case.train else self.called(subject, args, inputs, seed=1)
+            self.observed["anew"] = not _all_same(returned, again)
+            self.observed["unseen"] = bool(list(unregistered(subject)))
         if "undropped" in case.observe:
             returned = self.undropped(subject, returned)
         if "drops" in case.observe and isinstance(returned[0], Tensor):
@@ -182,10 +193,17 @@ class _Call:
         if case.init is None:
             return target
         options, self.given = _made(case.init)
-        module = target(**options)
+        try:
+            module = target(**options)
+        except Exception:
+            if not case.defaults:
+                raise
+            module = target(**options, **case.defaults)
         if not isinstance(module, nn.Module):
             raise TypeError(f"{case.target} builds a {type(module).__name__}, not an nn.Module")
-        module.train(case.train)
+        # A fresh module trains; one that puts a layer of its own to rest is wrong to do so.
+        if module.training is not case.train:
+            module.train(case.train)
         return module
 
     def build(self) -> tuple[Any, Alignment | None]:
@@ -201,6 +219,10 @@ class _Call:
         module = self.construct()
         if not isinstance(module, nn.Module) or case.init is None:
             return module, None
+        if case.dtype not in ("float64", "float32"):
+            # What it kept of a call before it was converted has to follow it, too.
+            for first, others in self.earlier(torch.float32):
+                module(*first, **others)
         # float32 is what modules are built in: nobody converts there.
         if case.dtype != "float32" and _has_other_dtype(module, self.dtype):
             module.to(self.dtype)
@@ -276,9 +298,7 @@ class _Call:
             known[key] = next(alike, twin)
         return known[key]
 
-    def arguments(
-        self, leaves: dict[str, Tensor] | None = None
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def arguments(self, leaves: dict[str, Tensor] | None = None) -> Arguments:
         """Return fresh copies of the inputs in the case's dtype.
 
         With `leaves`, floating inputs are computed from leaves put there: an
@@ -287,8 +307,20 @@ class _Call:
         args = self.fresh(dict(positional(self.case)), leaves)
         return tuple(args.values()), self.fresh(self.case.inputs, leaves)
 
+    def earlier(self, dtype: torch.dtype | None = None) -> list[Arguments]:
+        """Return fresh arguments for each of the calls before the one that counts."""
+        calls: list[Arguments] = []
+        for call in self.case.before:
+            values = self.fresh({**dict(positional(self.case)), **call}, dtype=dtype)
+            first = tuple(values.pop(name) for name, _ in positional(self.case))
+            calls.append((first, values))
+        return calls
+
     def fresh(
-        self, values: Mapping[str, Any], leaves: dict[str, Tensor] | None = None
+        self,
+        values: Mapping[str, Any],
+        leaves: dict[str, Tensor] | None = None,
+        dtype: torch.dtype | None = None,
     ) -> dict[str, Any]:
         def copied(name: str, value: Any) -> Any:
             if not isinstance(value, Tensor):
@@ -298,11 +330,38 @@ class _Call:
             if not value.is_floating_point():
                 return value.clone()
             if leaves is None:
-                return value.detach().to(self.dtype, copy=True)
+                return value.detach().to(dtype or self.dtype, copy=True)
             leaves[name] = value.detach().to(self.dtype, copy=True).requires_grad_()
             return leaves[name].clone()
 
         return {name: copied(name, value) for name, value in values.items()}
+
+    def call_as_it_was(
+        self,
+        earlier: Mapping[str, Any],
+        subject: Any,
+        alignment: Alignment | None,
+        args: Sequence[Any],
+        inputs: Mapping[str, Any],
+        kept: Mapping[str, Tensor],
+    ) -> None:
+        """Call with the very tensors of the case, but other numbers in them and in the weights.
+
+        So it is after a step of an optimiser: what was kept by identity is out of date.
+        """
+        spots = places(subject, alignment) if alignment else None
+        if spots:
+            spots.write({name: value / 2 for name, value in self.case.weights.items()})
+        tensors = _tensors(self.case, args, inputs)
+        for name, value in tensors:
+            other = earlier.get(name)
+            if isinstance(other, Tensor) and other.shape == value.shape:
+                value.copy_(other)
+        subject(*args, **inputs)
+        for name, value in tensors:
+            value.copy_(kept[name])
+        if spots:
+            spots.write(self.case.weights)
 
     def called(
         self, subject: Any, args: Sequence[Any], inputs: Mapping[str, Any], seed: int = 0
@@ -319,8 +378,7 @@ class _Call:
 
         # Watching every function slows a call down, so first see whether anything is dropped.
         differs = not _all_same(first, call(1))
-        # With something dropped, gradients are as random as values are.
-        if differs and "gradients" not in self.case.observe:
+        if differs:
             with dropout_off():
                 first = call(0)
                 differs = not _all_same(first, call(1))
@@ -472,6 +530,18 @@ def _tensors(
     names = [name for name, _ in positional(case)]
     named = [*zip(names, args, strict=True), *inputs.items()]
     return [(name, value) for name, value in named if isinstance(value, Tensor)]
+
+
+def _copies(case: Case, args: Sequence[Any], inputs: Mapping[str, Any]) -> dict[str, Tensor]:
+    return {name: value.detach().clone() for name, value in _tensors(case, args, inputs)}
+
+
+def _changed(
+    case: Case, args: Sequence[Any], inputs: Mapping[str, Any], kept: Mapping[str, Tensor]
+) -> tuple[str, ...]:
+    """Return the names of the tensors that are no longer what they were when copied."""
+    now = _tensors(case, args, inputs)
+    return tuple(name for name, value in now if not _same(value.detach(), kept[name]))
 
 
 def _same(left: Tensor, right: Tensor) -> bool:

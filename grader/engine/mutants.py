@@ -24,7 +24,7 @@ from grader.engine.loading import Namespace
 from grader.engine.remembering import Memory, Shelf
 from grader.engine.tracing import Trace, trace_of
 from grader.errors import NotLoadable, PatchError
-from grader.model import Case, Edit, Kata, Outcome, Recipe
+from grader.model import Case, Edit, Kata, Outcome
 from grader.patching import locate
 
 Edits = tuple[Edit, ...]
@@ -41,34 +41,21 @@ class _Statement:
 class Store:
     """What is known of a kata's solution and its mutants; may serve many gradings of it.
 
-    With a `shelf`, also what earlier processes found out, once `keep` was called there.
+    With a `shelf`, also what earlier processes found out, once their `memory.keep` was called.
     """
 
     def __init__(self, kata: Kata, source: str, shelf: Shelf | None = None) -> None:
         self.source = source
         self.memory = Memory(kata, shelf)
         self.reference = Reference(kata, source, self.memory)
-        self._drawn: dict[tuple[str, int, int], tuple[Recipe, ...]] = {}
         # Modules are built anew for tracing: their constructors' lines count too.
         self.traced = replace(solution_namespace(source), kept=None)
         self.statements = _statements(source)
         self.calls_only = _lines_of_forward(source)
         self.kept: dict[object, Any] = {}
-        self.reached: dict[Hashable, tuple[frozenset[int], bool]] = {}
         self.namespaces: dict[frozenset[Edit], Namespace | None] = {}
         self.outcomes: dict[tuple[Hashable, frozenset[Edit]], Outcome | None] = {}
         self.lines: dict[Edit, int] = {}
-
-    def passing(self, check: str, examples: int, seed: int) -> tuple[Recipe, ...]:
-        """Return what Hypothesis draws for a check while nothing fails, as far as known."""
-        drawn = (check, examples, seed)
-        if drawn not in self._drawn:
-            self._drawn[drawn] = self.memory.drawn(*drawn)
-        return self._drawn[drawn]
-
-    def keep_passing(self, check: str, examples: int, seed: int, recipes: Sequence[Recipe]) -> None:
-        self._drawn[check, examples, seed] = tuple(recipes)
-        self.memory.keep_drawn(check, examples, seed, recipes)
 
     def line(self, edit: Edit) -> int:
         """Return the line (from 1) that an edit replaces."""
@@ -173,16 +160,14 @@ class Mutants:
 
     def reached(self, index: int) -> tuple[frozenset[int], bool]:
         """Return the lines that the solution runs on a probe, and whether it raises there."""
-        probe, known = self.probes[index], self.store.reached
-        if probe.key not in known:
-            found = self.store.memory.reached(probe.key)
-            if found is None:
-                with _lines_run() as lines:
-                    outcome = execute(probe.case, self.store.traced)
-                found = (frozenset(lines), outcome.status == "raised")
-                self.store.memory.keep_reached(probe.key, *found)
-            known[probe.key] = found
-        return known[probe.key]
+        probe, memory = self.probes[index], self.store.memory
+        found = memory.reached(probe.key)
+        if found is None:
+            with _lines_run() as lines:
+                outcome = execute(probe.case, self.store.traced)
+            found = (frozenset(lines), outcome.status == "raised")
+            memory.keep_reached(probe.key, *found)
+        return found
 
     def _matters(self, edit: Edit, reached: frozenset[int]) -> bool:
         statement = self.store.statements.get(self.store.line(edit))

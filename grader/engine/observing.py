@@ -159,11 +159,14 @@ def count_operations(call: Callable[[], object]) -> int:
 
 # --- another device ----------------------------------------------------------
 
-Arguments = Callable[[], tuple[tuple[Any, ...], dict[str, Any]]]
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def runs_elsewhere(
-    build: Callable[[], Any], construct: Callable[[], Any], arguments: Arguments
+    build: Callable[[], Any],
+    construct: Callable[[], Any],
+    arguments: Callable[[], Arguments],
+    earlier: Sequence[Arguments] = (),
 ) -> str:
     """Return "" where a call would run on a GPU, else what goes wrong there.
 
@@ -171,9 +174,12 @@ def runs_elsewhere(
     the inputs nor from the module's parameters and buffers, nor was made for
     an explicit device? Only then is the call repeated on an imagined device,
     which is exact, but takes most of a second to set up. `build` makes the
-    callable with its weights, `construct` without.
+    callable with its weights, `construct` without. `earlier` are the arguments of
+    calls that are made before the move.
     """
     subject = build()
+    for args, inputs in earlier:
+        subject(*args, **inputs)
     args, inputs = arguments()
     if "device" in inputs and inputs["device"] is None:
         return _on_default_device(subject, args, inputs)
@@ -182,7 +188,7 @@ def runs_elsewhere(
     first = _first(returned)
     if not origins.suspicious and (not isinstance(first, Tensor) or origins.knows(first)):
         return ""
-    return _on_imagined_device(construct, arguments)
+    return _on_imagined_device(construct, arguments, earlier)
 
 
 def _on_default_device(subject: Any, args: Sequence[Any], inputs: Mapping[str, Any]) -> str:
@@ -283,7 +289,11 @@ def _flat(value: Any) -> Iterator[Tensor]:
             yield from _flat(item)
 
 
-def _on_imagined_device(construct: Callable[[], Any], arguments: Arguments) -> str:
+def _on_imagined_device(
+    construct: Callable[[], Any],
+    arguments: Callable[[], Arguments],
+    earlier: Sequence[Arguments],
+) -> str:
     """Run the call under FakeTensorMode on device lazy:0, which no CPU build refuses.
 
     Where that fails for a reason of its own, the meta device is asked: it sees
@@ -299,7 +309,7 @@ def _on_imagined_device(construct: Callable[[], Any], arguments: Arguments) -> s
     real = arguments()  # imagined tensors cannot be copied from real ones
     try:
         with FakeTensorMode(), torch.no_grad():
-            return _moved_call(construct, real, "lazy:0")
+            return _moved_call(construct, real, "lazy:0", earlier)
     except FakeTensorDeviceMismatchError as error:
         return str(error).replace("lazy:0", "cuda:0")
     except (DataDependentOutputException, DynamicOutputShapeException):
@@ -309,7 +319,7 @@ def _on_imagined_device(construct: Callable[[], Any], arguments: Arguments) -> s
             return _first_line(error).replace("lazy:0", "cuda:0")
     try:
         with torch.no_grad():
-            return _moved_call(construct, real, "meta")
+            return _moved_call(construct, real, "meta", earlier)
     except Exception as error:  # noqa: BLE001 - as above
         return _first_line(error).replace("meta", "cuda:0") if _speaks_of_devices(error) else ""
 
@@ -332,9 +342,15 @@ def _first_line(error: Exception) -> str:
 
 
 def _moved_call(
-    construct: Callable[[], Any], real: tuple[tuple[Any, ...], dict[str, Any]], device: str
+    construct: Callable[[], Any],
+    real: Arguments,
+    device: str,
+    earlier: Sequence[Arguments],
 ) -> str:
     subject = construct()
+    for first, others in earlier:
+        kept = {name: _moved(value, "cpu") for name, value in others.items()}
+        subject(*(_moved(value, "cpu") for value in first), **kept)
     if isinstance(subject, nn.Module):
         _move(subject, device)
     args = tuple(_moved(value, device) for value in real[0])

@@ -28,13 +28,8 @@ class Shelf(Protocol):
     def put(self, name: bytes, value: object) -> None: ...
 
 
-class Nothing:
-    """A shelf on which nothing stays."""
-
-    def get(self, name: bytes) -> object:  # noqa: ARG002
-        return None
-
-    def put(self, name: bytes, value: object) -> None: ...
+Key = Hashable
+Reached = tuple[frozenset[int], bool]
 
 
 class Memory:
@@ -42,82 +37,96 @@ class Memory:
 
     A case goes by its key: what it was built from, and the weights that are
     absent in it. Every kind of thing that is kept has a pair of methods here.
+    Without a shelf, it is known as long as this object lives.
     """
 
     def __init__(self, kata: Kata, shelf: Shelf | None = None) -> None:
         self._stem = kata.stem
-        self._shelf = shelf or Nothing()
-        self._idle = shelf is None
+        self._shelf = shelf
         self._changes = {check.vary: check.name for check in kata.checks if check.vary}
         self._names: dict[Hashable, bytes] = {}
-        self._measured: dict[Hashable, tuple[Expected, bool]] = {}
-        self._traced: dict[frozenset[Edit], dict[Hashable, Trace]] = {}
+        self._drawn: dict[tuple[str, int, int], tuple[Recipe, ...]] = {}
+        self._reached: dict[Key, Reached | None] = {}
+        self._measured: dict[Key, tuple[Expected, bool]] = {}
+        self._traced: dict[frozenset[Edit], dict[int, Trace]] = {}
         self._untold: set[frozenset[Edit]] = set()
 
     def keep(self) -> None:
         """Put on the shelf what is not there yet."""
-        if self._idle:
-            return
         for key, (expected, known) in self._measured.items():
             if not known or expected.measured is not None:
-                found = (expected.outcome, expected.measured)
-                self._shelf.put(self._name("expected", key), found)
+                self._put((expected.outcome, expected.measured), "expected", key)
         self._measured.clear()
         for edits in self._untold:
-            self._shelf.put(self._name("traces", *_told(edits)), _packed(self._traced[edits]))
+            self._put(_packed(self._traced[edits]), "traces", *_told(edits))
         self._untold.clear()
 
     # --- what Hypothesis draws while nothing fails ------------------------------
 
     def drawn(self, check: str, examples: int, seed: int) -> tuple[Recipe, ...]:
-        found = self._shelf.get(self._name("drawn", check, examples, seed))
-        return cast("tuple[Recipe, ...]", found) if isinstance(found, tuple) else ()
+        """Return the recipes drawn, none where that is not known."""
+        about = (check, examples, seed)
+        if about not in self._drawn:
+            found = self._get("drawn", *about)
+            recipes = cast("tuple[Recipe, ...]", found) if isinstance(found, tuple) else ()
+            self._drawn[about] = recipes
+        return self._drawn[about]
 
     def keep_drawn(self, check: str, examples: int, seed: int, recipes: Sequence[Recipe]) -> None:
-        self._shelf.put(self._name("drawn", check, examples, seed), tuple(recipes))
+        self._drawn[check, examples, seed] = tuple(recipes)
+        self._put(tuple(recipes), "drawn", check, examples, seed)
 
     # --- what the solution does -------------------------------------------------
 
-    def expected(self, key: Hashable) -> tuple[Outcome, Spread | None] | None:
+    def expected(self, key: Key) -> tuple[Outcome, Spread | None] | None:
         """Return what the solution does on a case, and how far its variants stray if known."""
-        match self._idle or self._shelf.get(self._name("expected", key)):
+        match self._get("expected", key):
             case (Outcome() as outcome, dict() | None as spread):
                 return outcome, spread
             case _:
                 return None
 
-    def keep_expected(self, key: Hashable, expected: Expected, *, known: bool) -> None:
+    def keep_expected(self, key: Key, expected: Expected, *, known: bool) -> None:
         """Keep what the solution does; `known` says that all but the spread came from here."""
-        if not self._idle:
+        if self._shelf:
             self._measured[key] = (expected, known)
 
-    def reached(self, key: Hashable) -> tuple[frozenset[int], bool] | None:
+    def reached(self, key: Key) -> Reached | None:
         """Return the lines that the solution runs on a case, and whether it raises."""
-        match self._idle or self._shelf.get(self._name("reached", key)):
-            case (frozenset() as lines, bool(raised)):
-                return cast("frozenset[int]", lines), raised
-            case _:
-                return None
+        if key not in self._reached:
+            match self._get("reached", key):
+                case (frozenset() as lines, bool(raised)):
+                    self._reached[key] = cast("frozenset[int]", lines), raised
+                case _:
+                    self._reached[key] = None
+        return self._reached[key]
 
-    def keep_reached(self, key: Hashable, lines: frozenset[int], raised: bool) -> None:
-        if not self._idle:
-            self._shelf.put(self._name("reached", key), (lines, raised))
+    def keep_reached(self, key: Key, lines: frozenset[int], raised: bool) -> None:
+        self._reached[key] = (lines, raised)
+        self._put((lines, raised), "reached", key)
 
     # --- what a mutant does -----------------------------------------------------
 
-    def trace(self, edits: frozenset[Edit], key: Hashable) -> Trace | None:
+    def trace(self, edits: frozenset[Edit], key: Key) -> Trace | None:
         if edits not in self._traced:
-            stored = self._idle or self._shelf.get(self._name("traces", *_told(edits)))
-            self._traced[edits] = _unpacked(stored)
+            self._traced[edits] = _unpacked(self._get("traces", *_told(edits)))
         return self._traced[edits].get(self._short(key))
 
-    def keep_trace(self, edits: frozenset[Edit], key: Hashable, trace: Trace) -> None:
+    def keep_trace(self, edits: frozenset[Edit], key: Key, trace: Trace) -> None:
         self._traced.setdefault(edits, {})[self._short(key)] = trace
-        self._untold.add(edits)
+        if self._shelf:
+            self._untold.add(edits)
 
-    # --- names ------------------------------------------------------------------
+    # --- the shelf --------------------------------------------------------------
 
-    def _short(self, key: Hashable) -> int:
+    def _get(self, *about: Hashable) -> object:
+        return self._shelf.get(self._name(*about)) if self._shelf else None
+
+    def _put(self, value: object, *about: Hashable) -> None:
+        if self._shelf:
+            self._shelf.put(self._name(*about), value)
+
+    def _short(self, key: Key) -> int:
         return int.from_bytes(self._name("case", key)[:8], "little", signed=True)
 
     def _name(self, *about: Hashable) -> bytes:
@@ -140,7 +149,7 @@ def _told(edits: Iterable[Edit]) -> tuple[str, ...]:
     return tuple(sorted(map(repr, edits)))
 
 
-def _packed(traces: Mapping[Any, Trace]) -> tuple[torch.Tensor, ...]:
+def _packed(traces: Mapping[int, Trace]) -> tuple[torch.Tensor, ...]:
     kinds = [[case, trace.kind] for case, trace in traces.items()]
     # Between the kind and the signs, all are numbers.
     numbers = [[*t.points, *t[2:-2]] for t in traces.values()]
@@ -152,7 +161,7 @@ def _packed(traces: Mapping[Any, Trace]) -> tuple[torch.Tensor, ...]:
     )
 
 
-def _unpacked(stored: object) -> dict[Hashable, Trace]:
+def _unpacked(stored: object) -> dict[int, Trace]:
     match stored:
         case (torch.Tensor() as kinds, torch.Tensor() as numbers, torch.Tensor() as signs):
             rows = zip(kinds.tolist(), numbers.tolist(), signs.tolist(), strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -55,10 +56,19 @@ def called(case: Case) -> str:
     options = ", ".join(f"{name}={_option(value)}" for name, value in (case.init or {}).items())
     head = case.target if case.init is None else f"{case.target}({options})"
     extra = [", ".join(where)] if where else []
+    extra += [f"after a call with {_other(case, earlier)}" for earlier in case.before]
     extra += ["transposed in memory"] if case.transposed else []
     extra += ["train mode"] if case.train else []
     extra += [case.dtype] if case.dtype != "float64" else []
     return head + call + (f"   with {'; '.join(extra)}" if extra else "")
+
+
+def _other(case: Case, earlier: Mapping[str, Any]) -> str:
+    given = dict((*positional(case), *case.inputs.items()))
+    tensors = {name: value for name, value in earlier.items() if isinstance(value, Tensor)}
+    if all(value.shape == given[name].shape for name, value in tensors.items()):
+        return "other values"
+    return ", ".join(f"{name} {tuple(value.shape)}" for name, value in tensors.items())
 
 
 def _change(case: Case, varied: Case) -> str:
@@ -117,25 +127,42 @@ def python(bench: Bench, case: Case, varied: Case | None = None, *, state: bool 
         lines[1:1] = ["from grader.model import Part", "from grader.parts import make"]
     if case.dtype == "float64":
         lines.append("torch.set_default_dtype(torch.float64)")
-    laid = case.transposed
-    arguments = [_code(value, case.dtype, laid) for value in case.args]
-    arguments += [f"{name}={_code(value, case.dtype, laid)}" for name, value in case.inputs.items()]
+    half = case.dtype in ("float16", "bfloat16")
     callee = case.target
     if case.init is not None:
         options = ", ".join(f"{n}={_made(v)}" for n, v in case.init.items())
         lines.append(f"layer = {case.target}({options})")
         lines += _weights(bench, case) if state else []
-        if case.dtype in ("float16", "bfloat16"):
-            lines.append(f"layer.to(torch.{case.dtype})")
         lines.append("layer.train()" if case.train else "layer.eval()")
         callee = "layer"
-    lines.append(f"print({callee}({', '.join(arguments)}))")
+    for values in case.before:
+        earlier = replace(
+            case,
+            args=tuple(values.get(name, value) for name, value in positional(case)),
+            inputs={**case.inputs, **{n: v for n, v in values.items() if n in case.inputs}},
+            dtype="float32" if half else case.dtype,
+        )
+        lines.append("# An earlier call, which must leave no trace:")
+        lines.append(f"{callee}({_arguments(earlier)})")
+    if half and callee == "layer":
+        lines.append(f"layer.to(torch.{case.dtype})")
+    lines.append(f"print({callee}({_arguments(case)}))")
     if varied is not None:
-        again = [_code(value, case.dtype) for value in varied.args]
-        again += [f"{name}={_code(value, case.dtype)}" for name, value in varied.inputs.items()]
         lines.append(f"# {_change(case, varied)}; what must not notice has to stay as it was:")
-        lines.append(f"print({callee}({', '.join(again)}))")
+        lines.append(f"print({callee}({_arguments(replace(varied, transposed=False))}))")
+    if "repeats" in case.observe:
+        lines.append("# Called again, it has to return the same, and to leave its inputs alone:")
+        lines.append("with torch.no_grad():")
+        lines.append(f"    print({callee}({_arguments(case)}))")
     return "\n".join(lines) + "\n"
+
+
+def _arguments(case: Case) -> str:
+    given = [_code(value, case.dtype, case.transposed) for value in case.args]
+    given += [
+        f"{name}={_code(value, case.dtype, case.transposed)}" for name, value in case.inputs.items()
+    ]
+    return ", ".join(given)
 
 
 def _weights(bench: Bench, case: Case) -> list[str]:

@@ -111,11 +111,11 @@ class Skimming(Grading):
                 diagnosis = Diagnosis(self.kata, self.store, gather(self.bench, probes[:count]))
                 if suspects is not None:
                     diagnosis.singles = suspects
-                suspects = [each for each in diagnosis.singles if diagnosis.explains(each)]
+                suspects = diagnosis.single()
                 if not suspects:
                     return []
                 if count >= len(probes):
-                    return list(diagnosis.single())
+                    return list(diagnosis.named(suspects)) if diagnosis.differing else []
                 count *= 2
         return []
 

@@ -1,8 +1,8 @@
 """The trace of an outcome: enough to tell most outcomes apart without having them.
 
 Most comparisons of a search for bugs end in a difference. What a mutant did
-on a probe weighs kilobytes, its trace five numbers; these can be kept for all
-mutants of a kata, and only where two traces agree the mutant is run again.
+on a probe weighs kilobytes, its trace a dozen numbers; these can be kept for all
+mutants of a kata. The search goes by traces, and what it finds is proven by running it.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def trace_of(case: Case, outcome: Outcome, *, shows: bool = False) -> Trace:
         others += [(value, 10 * close) for value in gradients]
     sums = [_weighed(_flat(value), room) for value, room in others]
     rest, rest_slack = (sum(column) for column in zip((0.0, 0.0), *sums, strict=True))
-    return Trace(
-        trace.kind, points, close, total, slack, rest, rest_slack, trace.shows, trace.whole
+    return trace._replace(
+        points=points, close=close, total=total, slack=slack, rest=rest, rest_slack=rest_slack
     )
 
 

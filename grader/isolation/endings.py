@@ -87,8 +87,8 @@ def how_it_died(returncode: int | None) -> str:
         meaning = MEANINGS.get(name, "it was ended by a signal")
         return f"the process that ran the answer died: {meaning} ({name})"
     return (
-        f"the process that ran the answer ended with exit code {returncode} "
-        "instead of returning; is there an os._exit?"
+        f"the process that ran the answer ended with exit code {returncode} instead of "
+        "returning; is there an os._exit, or does the file change Python itself (sys.modules)?"
     )
 
 

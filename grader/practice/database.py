@@ -131,7 +131,11 @@ def _connected(path: Path, purpose: str) -> Generator[sqlite3.Connection]:
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    # One look at both: between two, another process may make the tables.
+    connection.execute("BEGIN")
     found = _version(connection)
+    empty = not connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
+    connection.execute("COMMIT")
     if found == VERSION:
         return
     if found > VERSION:
@@ -139,7 +143,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
             f"{written(path)} was written by a newer grader (format {found}, this one knows "
             f"{VERSION}): update the grader, or move the file away to start another"
         )
-    if not found and connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
+    if not found and not empty:
         raise HistoryError(f"{written(path)} is a database of something else; it was left alone")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")

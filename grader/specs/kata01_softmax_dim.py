@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.model import Axis, Case, Check, Kata, Question, Recipe, Shape, Target
 from grader.patching import bug, each_and_all
+from grader.properties import earlier_calls
 from grader.strategies import integer, numbers, word
 
 if TYPE_CHECKING:
@@ -234,6 +235,7 @@ CHECKS = (
         "repeats",
         bank=({"ndim": 3, "seed": 76},),
     ),
+    earlier_calls(NAME, {"ndim": 3, "seed": 77}, after=("values_match",)),
     Check(
         "works_in_float32",
         "float32, as people run it, gives the same",
@@ -389,6 +391,15 @@ BUGS = (
         ask="Where in your code does dim have any effect?",
     ),
     bug(
+        "softmax-unsqueezed-last",
+        (LARGEST, "largest = x.amax(dim=dim).unsqueeze(-1)"),
+        (TOTAL, "total = powers.sum(dim=dim).unsqueeze(-1)"),
+        says="the dimension that a reduction took away is put back as the last one, wherever it "
+        "was: right for dim=-1 alone",
+        ask="For x of shape (2, 5) and dim=0, which shape does your sum have, and which would "
+        "line up with x?",
+    ),
+    bug(
         "softmax-dim0",
         (LARGEST, f"dim = 0\n{LARGEST}"),
         says="the first dimension sums to one, whatever dim says",
@@ -480,9 +491,13 @@ BUGS = (
         variants=[
             [(POWERS, "powers = torch.exp(shifted).detach()")],
             [(RETURN, "return powers.detach() / total")],
+            [
+                (LARGEST, "largest = x.amax(dim=dim, keepdim=True).detach()"),
+                (TOTAL, "total = powers.sum(dim=dim, keepdim=True).detach()"),
+            ],
         ],
-        says="a part of the quotient is cut off from autograd: the weights are right, their "
-        "gradient is not",
+        says="the quotient, or a part of it, is cut off from autograd: the weights are right, "
+        "their gradient is not",
         ask="If one score rises, which weights change? Which of these changes can autograd see?",
     ),
     bug(
@@ -539,7 +554,7 @@ BUGS = (
         variants=[
             [(RETURN, "return torch.exp(x - torch.logsumexp(x, dim=dim, keepdim=True))")],
         ],
-        says="a softmax of torch's does the work, which is what this exercise asks you to write",
+        says="torch's own softmax, or its logsumexp, does the work that you are to write here",
         ask="Which three or four tensor operations does a softmax consist of?",
     ),
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from grader.mistakes.dropping import misplaced_dropout_mistakes
 from grader.model import Axis, Case, Check, Kata, Question, Recipe, Shape, Target
 from grader.patching import bug, each_and_all
-from grader.properties import dropped_weights_only
+from grader.properties import dropped_weights_only, earlier_calls, gradients_in_training
 from grader.strategies import (
     attention_roles,
     attention_weights,
@@ -111,13 +111,10 @@ def _layer(recipe: Recipe) -> Case:
     # Weights (B, L, L) that are returned beside the output must not look like it.
     d_model += d_model == length
     mask, times = word(recipe, "mask", "none"), integer(recipe, "times", 1)
-    causal_mask = pad_mask = None
-    if mask in ("causal", "both"):
-        causal_mask = causal(length)
-    elif mask == "window":  # a mask of the caller's own choice, not to be built anew
-        causal_mask = window(length)
-    elif mask == "prefix":
-        causal_mask = prefix(length)
+    pad_mask = None
+    # A window, or a prefix that all see, is of the caller's own choice, not to be built anew.
+    masks = {"causal": causal, "both": causal, "window": window, "prefix": prefix}
+    causal_mask = masks[mask](length) if mask in masks else None
     if mask in ("pad", "left", "holes", "both"):
         sides = {"pad": "right", "both": "holes"}
         pad_mask = padding(seed, batch, length, side=sides.get(mask, mask))
@@ -491,6 +488,11 @@ CHECKS = (
         examples=10,
         after=("layer_matches", "masks_are_applied"),
     ),
+    gradients_in_training(
+        LAYER,
+        {"of": "layer", "mode": "train", "mask": "both", "batch": 3, "seed": 43},
+        after=("layer_is_the_same_in_training", "layer_gradients_match"),
+    ),
     Check(
         "layer_keeps_inputs",
         "x and the masks are not changed in place",
@@ -505,13 +507,11 @@ CHECKS = (
         "repeats",
         bank=_of({"mask": "both", "seed": 53}),
     ),
-    Check(
-        "layer_earlier_calls_leave_no_trace",
-        "what an earlier call was given makes no difference",
+    earlier_calls(
         LAYER,
-        "values",
-        bank=_of({"mask": "both", "after_others": 1, "seed": 71}),
+        *_of({"mask": "both", "seed": 71}, {"length": 1, "seed": 72}),
         after=("layer_repeats",),
+        name="layer_earlier_calls_leave_no_trace",
     ),
     Check(
         "layer_works_in_float32",
@@ -542,7 +542,11 @@ CHECKS = (
         "everything in the layer follows the input to a GPU",
         LAYER,
         "device",
-        bank=_of({"mask": "both", "seed": 55}, {"seed": 56}),
+        bank=_of(
+            {"mask": "both", "seed": 55},
+            {"seed": 56},
+            {"mask": "both", "after_others": 1, "seed": 57},
+        ),
         after=("masks_are_applied",),
     ),
     Check(
@@ -1199,8 +1203,8 @@ BUGS = (
             [(MIX, "output = weights.detach() @ v")],
             [(RETURN, "return output, weights.detach()")],
         ],
-        says="the weights are cut off from the graph, so no gradient flows through them",
-        ask="By which path does a gradient reach q?",
+        says="the weights, as they are used or as they are returned, are cut off from autograd",
+        ask="By which paths does a gradient reach q, through the output and through the weights?",
     ),
     bug(
         "key-transpose-reverses-all",

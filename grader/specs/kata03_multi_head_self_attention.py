@@ -15,7 +15,13 @@ from grader.mistakes.scoring import product_mistakes, scale_mistakes, softmax_mi
 from grader.mistakes.splitting import split_mistakes
 from grader.model import Case, Check, Kata, Question, Recipe, Target
 from grader.patching import bug
-from grader.properties import dropped_weights_only, hidden_keys, workmanship
+from grader.properties import (
+    dropped_weights_only,
+    earlier_calls,
+    gradients_in_training,
+    hidden_keys,
+    workmanship,
+)
 from grader.strategies import (
     attention_roles,
     attention_weights,
@@ -102,6 +108,7 @@ CHECKS = (
         "values",
         bank=(
             {},
+            {"blank": 1, "seed": 16},
             {"heads": 3, "seed": 2},
             {"batch": 3, "length": 7, "heads": 3, "head_dim": 5, "seed": 3},
             {"heads": 1, "seed": 4},
@@ -214,6 +221,11 @@ CHECKS = (
         examples=20,
         after=("values_match", "masks_are_applied"),
     ),
+    gradients_in_training(
+        NAME,
+        {"mode": "train", "mask": "both_holes", "batch": 3, "seed": 43},
+        after=("train_mode_changes_nothing", "gradients_match"),
+    ),
     Check(
         "inputs_are_kept",
         "the input and the masks are not changed in place",
@@ -228,12 +240,11 @@ CHECKS = (
         "repeats",
         bank=({"mask": "both", "seed": 53},),
     ),
-    Check(
-        "earlier_calls_leave_no_trace",
-        "what an earlier call was given makes no difference",
+    earlier_calls(
         NAME,
-        "values",
-        bank=({"mask": "both_holes", "after_others": 1, "seed": 71},),
+        {"mask": "both_holes", "seed": 71},
+        # One token at a time, as in generation: what is kept of the last one gets in.
+        {"length": 1, "seed": 80},
         after=("values_match", "masks_are_applied"),
     ),
     Check(
@@ -297,7 +308,7 @@ BUGS = (
             *both_fills([(CAUSAL.fill, OWN_CAUSAL)], MASKED),
             *both_fills([(CAUSAL.guard, "if True:"), (CAUSAL.fill, OWN_CAUSAL)], MASKED),
         ],
-        says="the layer makes a causal mask of its own, whatever causal_mask is",
+        says="the layer makes a causal mask of its own, other than the one that it is handed",
         ask="What should a token see when no causal mask is handed in, or another one than the "
         "triangle?",
     ),

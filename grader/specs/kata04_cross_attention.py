@@ -15,7 +15,13 @@ from grader.mistakes.scoring import product_mistakes, scale_mistakes, softmax_mi
 from grader.mistakes.splitting import split_mistakes
 from grader.model import Case, Check, Kata, Question, Recipe, Target
 from grader.patching import bug, each_and_all
-from grader.properties import dropped_weights_only, hidden_keys, workmanship
+from grader.properties import (
+    dropped_weights_only,
+    earlier_calls,
+    gradients_in_training,
+    hidden_keys,
+    workmanship,
+)
 from grader.strategies import (
     attention_roles,
     attention_weights,
@@ -92,6 +98,7 @@ CHECKS = (
         "values",
         bank=(
             {},
+            {"blank": 1, "seed": 16},
             {"heads": 3, "length": 7, "memory": 4, "seed": 2},
             {"batch": 3, "memory": 8, "heads": 4, "head_dim": 5, "seed": 3},
             {"heads": 1, "seed": 4},
@@ -203,6 +210,11 @@ CHECKS = (
         examples=20,
         after=("values_match", "mask_is_applied"),
     ),
+    gradients_in_training(
+        NAME,
+        {"mode": "train", "mask": "right", "batch": 3, "seed": 43},
+        after=("train_mode_changes_nothing", "gradients_match"),
+    ),
     Check(
         "inputs_are_kept",
         "x, the memory and the mask are not changed in place",
@@ -220,12 +232,10 @@ CHECKS = (
         "repeats",
         bank=({"mask": "right", "seed": 53},),
     ),
-    Check(
-        "earlier_calls_leave_no_trace",
-        "what an earlier call was given makes no difference",
+    earlier_calls(
         NAME,
-        "values",
-        bank=({"mask": "right", "after_others": 1, "seed": 71},),
+        {"mask": "right", "seed": 71},
+        {"length": 1, "memory": 1, "seed": 72},
         after=("values_match", "mask_is_applied"),
     ),
     Check(

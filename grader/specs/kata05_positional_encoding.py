@@ -19,7 +19,7 @@ def build(recipe: Recipe) -> Case:
 
     batch, length = integer(recipe, "batch", 2), integer(recipe, "length", 5)
     d_model, seed = integer(recipe, "d_model", 12), integer(recipe, "seed", 1)
-    max_len = length + integer(recipe, "spare", 4)
+    max_len = max(2, length + integer(recipe, "spare", 4))
     default = word(recipe, "call", "given") == "default"
     earlier = integer(recipe, "earlier", 0)
     return Case(
@@ -182,7 +182,11 @@ CHECKS = (
         "bfloat16 in gives bfloat16 out",
         NAME,
         "values",
-        bank=({"dtype": "bfloat16", "seed": 61}, {"dtype": "bfloat16", "d_model": 6, "seed": 62}),
+        bank=(
+            {"dtype": "bfloat16", "seed": 61},
+            {"dtype": "bfloat16", "d_model": 6, "seed": 62},
+            {"dtype": "bfloat16", "earlier": 7, "seed": 65},
+        ),
         draws={**EVEN, "dtype": ["bfloat16"]},
         examples=15,
         after=("values_match",),
@@ -203,7 +207,7 @@ CHECKS = (
         "the codes follow the module to a GPU",
         NAME,
         "device",
-        bank=({"seed": 66},),
+        bank=({"seed": 66}, {"earlier": 7, "seed": 67}),
         after=("values_match",),
     ),
     Check(
@@ -350,7 +354,8 @@ BUGS = (
     bug(
         "pe-is-parameter",
         (REGISTER, "self.pe = nn.Parameter(pe)"),
-        says="the table is a trained parameter, so the optimizer would change the codes",
+        says="the table, or something that it is made of, is trained, so the optimizer would "
+        "change the codes",
         ask="What does an optimizer that is given module.parameters() do with your table?",
     ),
     bug(
@@ -379,7 +384,8 @@ BUGS = (
             [(REGISTER, "self.pe = pe.double()")],
             [(REGISTER, "self.pe = pe.double()"), (RETURN, "return x + codes.to(x.device)")],
         ],
-        says="the table is kept in float64, and turns the tokens of a float32 input into float64",
+        says="what is added to the tokens is float64, and turns those of a float32 input into "
+        "float64",
         ask="Which dtype does the sum of a float32 and a float64 tensor have?",
     ),
     bug(

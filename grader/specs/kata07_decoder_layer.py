@@ -11,7 +11,16 @@ from grader.mistakes.dropping import (
 )
 from grader.model import Bug, Case, Check, Edit, Kata, Question, Recipe, Role, Target
 from grader.patching import bug, each_and_all
+from grader.properties import (
+    default_dropout,
+    dropout_share,
+    earlier_calls,
+    equal_features,
+    left_out,
+    next_to_no_dropout,
+)
 from grader.strategies import (
+    DROPS,
     attention_roles,
     attention_weights,
     causal,
@@ -20,6 +29,7 @@ from grader.strategies import (
     norm_weights,
     numbers,
     padding,
+    prefix,
     with_dropout_seen,
     with_equal_features,
     with_last_token_changed,
@@ -30,9 +40,6 @@ from grader.strategies import (
 )
 
 MASK, LAYER = "causal_mask", "DecoderLayer"
-# With almost everything dropped, where dropout sits shows exactly. Not 1.0: dropout
-# written by hand divides by 1 - p.
-DROPOUT = {"none": 0.0, "hardly": 1e-9, "quarter": 0.25, "half": 0.5, "nearly": 1 - 1e-9}
 # The two layers of a sublayer by which it is seen how much of it dropout leaves.
 SEEN = {
     "self": ("self_attn.v_proj", "self_attn.out_proj"),
@@ -49,6 +56,7 @@ MASKS = {
     "all": "cpm",
     "left": "pm",
     "holes": "pm",
+    "prefix": "xm",  # a mask of the caller's own choice, not to be built anew
 }
 # Sublayers that return zeros: where two mistakes are made at once, one of them shows alone.
 OFF = {
@@ -69,10 +77,10 @@ def _mask(recipe: Recipe) -> Case:
     import torch
 
     length, where = integer(recipe, "length", 5), word(recipe, "device", "none")
-    device = {"device": {"none": None, "cpu": torch.device("cpu")}[where]}
+    devices = {"none": None, "cpu": torch.device("cpu")}
     return Case(
         target=MASK,
-        inputs={"length": length} | ({} if integer(recipe, "bare", 0) else device),
+        inputs={"length": length, "device": devices[where]},
         returns=((length, length),),
     )
 
@@ -89,17 +97,17 @@ def _layer(recipe: Recipe) -> Case:
     d_ff = integer(recipe, "d_ff", 2 * d_model + 1)
     times, mask = integer(recipe, "times", 1), word(recipe, "mask", "none")
     kinds = MASKS[mask]
+    seen = causal if "c" in kinds else prefix if "x" in kinds else None
     shown = "inner" if "c" in kinds else "right"
     side = mask if mask in ("left", "holes") else shown
     pad_mask = padding(seed, batch, length, side=side) if "p" in kinds else None
     memory_pad_mask = padding(seed + 1, batch, source, side=side) if "m" in kinds else None
-    init = {"d_model": d_model, "num_heads": heads, "d_ff": d_ff}
     tokens = {
         "x": numbers(seed, "x", batch, length, d_model) * times,
         "memory": numbers(seed, "memory", batch, source, d_model) * times,
     }
     masks = {
-        "causal_mask": causal(length) if "c" in kinds else None,
+        "causal_mask": seen(length) if seen else None,
         "pad_mask": pad_mask,
         "memory_pad_mask": memory_pad_mask,
     }
@@ -114,11 +122,15 @@ def _layer(recipe: Recipe) -> Case:
     }
     for layer in OFF[word(recipe, "off", "none")]:
         weights |= {name: 0 * value for name, value in weights.items() if name.startswith(layer)}
-    bare = bool(integer(recipe, "bare", 0))
     case = Case(
         target=LAYER,
-        init=init if bare else init | {"dropout": DROPOUT[word(recipe, "dropout", "none")]},
-        inputs=tokens if bare else tokens | masks,
+        init={
+            "d_model": d_model,
+            "num_heads": heads,
+            "d_ff": d_ff,
+            "dropout": DROPS[word(recipe, "dropout", "none")],
+        },
+        inputs=tokens | masks,
         weights=weights,
         roles=(
             *attention_roles("self_attn.", "self"),
@@ -135,12 +147,11 @@ def _layer(recipe: Recipe) -> Case:
         tolerance=1e-2 if times > 1 else 1e-4,
         compared=None if pad_mask is None else pad_mask[:, :, None],
         banned=frozenset({"Transformer"}),
-        observe=frozenset({"gradients"} if integer(recipe, "backward", 0) else ()),
     )
     if integer(recipe, "flat", 0):
         return with_equal_features(case)
-    seen = word(recipe, "seen", "none")
-    case = case if seen == "none" else with_dropout_seen(case, *SEEN[seen])
+    part = word(recipe, "seen", "none")
+    case = case if part == "none" else with_dropout_seen(case, *SEEN[part])
     return with_second_token_empty(case) if integer(recipe, "one_value", 0) else case
 
 
@@ -156,6 +167,16 @@ SIZES = {
     "heads": (1, 3),
     "head_dim": (2, 4),
     "seed": (0, 999),
+}
+
+# Large enough to measure shares by; a raw parameter is read by its shape.
+MEASURED: Recipe = {
+    "mode": "train",
+    "batch": 4,
+    "length": 64,
+    "source": 48,
+    "head_dim": 16,
+    "d_ff": 40,
 }
 
 CHECKS = (
@@ -180,16 +201,15 @@ CHECKS = (
         "device",
         bank=(
             {"of": "mask", "length": 4, "device": "cpu"},
-            # A length of its own: of an answer that keeps masks, that is the bug to name.
             {"of": "mask", "length": 13, "device": "none"},
         ),
     ),
     Check(
-        "mask_is_made_anew",
-        "what a caller writes into a causal_mask is not in the next one",
+        "mask_repeats",
+        "asked again, causal_mask is the same",
         MASK,
         "repeats",
-        # A length of its own: what is written into stays wrong in an answer that keeps it.
+        # A length of its own: an answer that keeps its masks keeps what is written into them.
         bank=({"of": "mask", "length": 11},),
     ),
     Check(
@@ -206,6 +226,7 @@ CHECKS = (
         "values",
         bank=(
             {},
+            {"blank": 1, "seed": 16},
             {"batch": 2, "length": 4, "source": 3, "heads": 3, "head_dim": 2, "seed": 2},
             {"length": 5, "source": 5, "d_ff": 7, "seed": 3},
             {"length": 1, "seed": 4},
@@ -230,7 +251,7 @@ CHECKS = (
         vary=with_last_token_changed,
         bank=({"mask": "causal", "seed": 11},),
         draws={**SIZES, "length": (2, 5), "mask": ["causal", "all"]},
-        examples=20,
+        examples=8,
     ),
     Check(
         "padding_is_ignored",
@@ -240,7 +261,7 @@ CHECKS = (
         vary=with_padding_changed,
         bank=({"mask": "pad", "seed": 12},),
         draws={**SIZES, "length": (2, 5), "mask": ["pad", "holes"]},
-        examples=20,
+        examples=8,
     ),
     Check(
         "memory_padding_is_ignored",
@@ -250,7 +271,7 @@ CHECKS = (
         vary=with_memory_padding_changed,
         bank=({"mask": "memory", "seed": 13},),
         draws={**SIZES, "source": (2, 5), "mask": ["memory", "holes"]},
-        examples=20,
+        examples=8,
     ),
     Check(
         "masks_are_applied",
@@ -267,6 +288,7 @@ CHECKS = (
             {"mask": "all", "batch": 4, "length": 4, "source": 4, "heads": 3, "seed": 17},
             {"mask": "holes", "length": 7, "source": 5, "seed": 18},
             {"mask": "left", "batch": 2, "length": 6, "source": 4, "seed": 19},
+            {"mask": "prefix", "length": 6, "seed": 79},
             {"mask": "all", "batch": 1, "length": 1, "source": 3, "heads": 1, "seed": 20},
             # One side masked and not the other, where their lengths are equal.
             {"mask": "both", "length": 5, "source": 5, "seed": 75},
@@ -287,14 +309,7 @@ CHECKS = (
         bank=({"times": 60, "seed": 31},),
         after=("values_match",),
     ),
-    Check(
-        "equal_features_stay_finite",
-        "a token whose features are all equal is normalised to the shift, not to NaN",
-        LAYER,
-        "values",
-        bank=({"flat": 1, "seed": 45},),
-        after=("values_match",),
-    ),
+    equal_features(LAYER, {"flat": 1, "seed": 45}, after=("values_match",)),
     Check(
         "gradients_match",
         "gradients reach x, the memory and every weight",
@@ -311,10 +326,10 @@ CHECKS = (
         LAYER,
         "values",
         bank=(
-            {"mode": "train", "dropout": "nearly", "seed": 51},
-            {"mode": "train", "dropout": "nearly", "mask": "all", "batch": 2, "seed": 52},
+            {"mode": "train", "dropout": "all", "seed": 51},
+            {"mode": "train", "dropout": "all", "mask": "all", "batch": 2, "seed": 52},
         ),
-        draws={**SIZES, "mode": ["train"], "dropout": ["nearly"]},
+        draws={**SIZES, "mode": ["train"], "dropout": ["all"]},
         examples=10,
     ),
     Check(
@@ -330,26 +345,16 @@ CHECKS = (
         ),
         after=("values_match",),
     ),
-    Check(
-        "dropout_keeps_the_size",
-        "dropout drops the share it is given, each value by itself, and scales up the rest",
+    dropout_share(
         LAYER,
-        "drops",
-        bank=tuple(
-            {
-                "seen": sublayer,
-                "mode": "train",
-                "dropout": "quarter",
-                "batch": 4,
-                "length": 64,
-                "source": 48,
-                "head_dim": 16,
-                "d_ff": 40,  # a raw parameter is read by its shape
-            }
+        *(
+            {**MEASURED, "seen": sublayer, "dropout": rate}
+            for rate in ("quarter", "none")
             for sublayer in SEEN
         ),
-        after=("dropout_sits_before_the_add",),
+        after="dropout_sits_before_the_add",
     ),
+    default_dropout(LAYER, {**MEASURED, "seen": "network"}, after="dropout_keeps_the_size"),
     Check(
         "attentions_read_everything",
         "in training, both attentions still read the whole of what they are given",
@@ -377,7 +382,7 @@ CHECKS = (
         "after .eval(), nothing is dropped",
         LAYER,
         "values",
-        bank=({"dropout": "nearly", "mask": "all", "seed": 54},),
+        bank=({"dropout": "all", "mask": "all", "seed": 54},),
         after=("values_match", "masks_are_applied"),
     ),
     Check(
@@ -391,20 +396,21 @@ CHECKS = (
         examples=5,
         after=("dropout_ends_with_training",),
     ),
-    Check(
-        "training_reaches_everything",
-        "with next to no dropout, train mode gives the same values and gradients as eval",
+    next_to_no_dropout(
         LAYER,
-        "undropped",
-        bank=({"mode": "train", "dropout": "hardly", "backward": 1, "mask": "all", "seed": 46},),
-        after=("training_is_the_same_without_dropout", "gradients_match"),
+        {"mode": "train", "mask": "all", "seed": 46},
+        after="training_is_the_same_without_dropout",
     ),
     Check(
         "inputs_are_kept",
         "x, the memory and the masks are not changed in place",
         LAYER,
         "inputs_kept",
-        bank=({"mask": "all", "seed": 14}, {"batch": 1, "source": 1, "heads": 1, "seed": 5}),
+        bank=(
+            {"mask": "all", "seed": 14},
+            {"batch": 1, "source": 1, "heads": 1, "seed": 5},
+            {"mask": "all", "batch": 1, "seed": 6},
+        ),
     ),
     Check(
         "repeats",
@@ -413,16 +419,11 @@ CHECKS = (
         "repeats",
         bank=({"mask": "all", "seed": 56},),
     ),
-    Check(
-        "earlier_calls_leave_no_trace",
-        "what an earlier call was given makes no difference",
+    earlier_calls(
         LAYER,
-        "values",
-        bank=({"mask": "all", "after_others": 1, "seed": 71},),
-        after=(
-            "values_match",
-            "masks_are_applied",
-        ),
+        {"mask": "all", "seed": 71},
+        {"length": 1, "seed": 72},
+        after=("values_match", "masks_are_applied"),
     ),
     Check(
         "works_in_float32",
@@ -456,6 +457,7 @@ CHECKS = (
         bank=(
             {"mask": "all", "seed": 58},
             {"mask": "all", "mode": "train", "dropout": "half", "seed": 58},
+            {"mask": "all", "after_others": 1, "seed": 59},
         ),
         after=("masks_are_applied",),
     ),
@@ -466,23 +468,18 @@ CHECKS = (
         "banned",
         bank=({"mask": "all", "seed": 59},),
     ),
-    Check(
-        "mask_defaults",
-        "device=None, as in the signature, cannot be left out",
+    left_out(
         MASK,
-        "values",
-        bank=({"of": "mask", "length": 3, "bare": 1},),
-        required=False,
-        after=("mask_shows_the_past",),
+        "device=None",
+        {"of": "mask", "length": 3},
+        ("mask_shows_the_past",),
+        "mask_defaults",
     ),
-    Check(
-        "defaults",
-        "dropout=0.1 and the masks' None, as in the signature, cannot be left out",
+    left_out(
         LAYER,
-        "values",
-        bank=({"bare": 1, "seed": 60},),
-        required=False,
-        after=("values_match", "dropout_ends_with_training"),
+        "dropout=0.1 and the masks' None",
+        {"seed": 60},
+        ("values_match", "dropout_ends_with_training"),
     ),
     Check(
         "half_precision",
@@ -618,6 +615,7 @@ def _inverted(guarded: bool) -> list[list[tuple[str, str]]]:
 
 
 BUILT = "torch.ones({0}, {0}, dtype=torch.bool, device=x.device).tril()"
+OWN = BUILT.format("x.shape[1]")
 
 MASK_BUGS = (
     bug(
@@ -678,7 +676,20 @@ MASK_BUGS = (
     ),
     bug(
         "causal-always-applied",
-        _self(f"x, {BUILT.format('x.shape[1]')}, pad_mask"),
+        _self(f"x, {OWN}, pad_mask"),
+        variants=[
+            [
+                _self(f"x, {OWN} if causal_mask is None else causal_mask, pad_mask"),
+            ],
+            [
+                (
+                    SELF,
+                    f"built = {OWN}\n"
+                    "built = built if causal_mask is None else built & causal_mask\n"
+                    "attended = self.self_attn(x, built, pad_mask)",
+                )
+            ],
+        ],
         says="the layer makes a causal mask of its own, so the future is hidden even where "
         "causal_mask is None",
         ask="What should a token see when no causal mask is handed in?",

@@ -11,7 +11,9 @@ from grader.mistakes.dropping import (
 )
 from grader.model import Case, Check, Edit, Kata, Part, Question, Recipe, Role, Target
 from grader.patching import bug
+from grader.properties import dropout_share, earlier_calls, equal_features, next_to_no_dropout
 from grader.strategies import (
+    DROPS,
     alternating,
     integer,
     norm_weights,
@@ -21,10 +23,6 @@ from grader.strategies import (
 )
 
 NAME = "ResidualBlock"
-
-# So close to 1 that nothing survives; yet a dropout written by hand, which
-# divides by 1 - p, stays finite.
-DROPS = {"none": 0.0, "hardly": 1e-9, "quarter": 0.25, "half": 0.5, "all": 1 - 1e-9}
 
 
 def build(recipe: Recipe) -> Case:
@@ -53,7 +51,6 @@ def build(recipe: Recipe) -> Case:
         train=bool(integer(recipe, "train", 0)),
         dtype=word(recipe, "dtype", "float64"),
         tolerance=1e-9 if norm_first and bypassed else 1e-4,
-        observe=frozenset({"gradients"} if integer(recipe, "backward", 0) else ()),
     )
     if integer(recipe, "flat", 0):
         return with_equal_features(case)
@@ -92,6 +89,7 @@ def _extras(
             ((), {"mask": None, "flag": False, "name": "causal"}),
             ((other, None), {"gain": further[1], "mask": None}),
             ((False, 0.5), {"flag": True, "scale": 2}),
+            ((other > 0,), {"mask": other < 0}),
         )[extras]
     return (), {}
 
@@ -201,6 +199,7 @@ CHECKS = (
                 ("telling", 2, 0),
                 ("telling", 3, 1),
                 ("telling", 4, 0),
+                ("telling", 5, 1),
             )
         ),
         draws={
@@ -219,6 +218,8 @@ CHECKS = (
         bank=(
             {"part": "counting", "seed": 32},
             {"part": "counting", "norm_first": 1, "seed": 33},
+            {"part": "counting", "train": 1, "seed": 36},
+            {"part": "counting", "norm_first": 1, "train": 1, "seed": 37},
             {"part": "counting", "after_others": 1, "seed": 34},
             {"part": "counting", "norm_first": 1, "after_others": 1, "seed": 35},
         ),
@@ -269,12 +270,9 @@ CHECKS = (
         ),
         after=("post_norm_matches", "pre_norm_matches"),
     ),
-    Check(
-        "dropout_keeps_the_size",
-        "dropout drops the share it is given, each value by itself, and scales up the rest",
+    dropout_share(
         NAME,
-        "drops",
-        bank=tuple(
+        *(
             {
                 "part": "lifting",
                 "norm_first": first,
@@ -286,7 +284,7 @@ CHECKS = (
             }
             for first in (0, 1)
         ),
-        after=("dropout_sits_before_the_add",),
+        after="dropout_sits_before_the_add",
     ),
     Check(
         "large_inputs_stay_finite",
@@ -299,15 +297,10 @@ CHECKS = (
         ),
         after=("post_norm_matches", "pre_norm_matches"),
     ),
-    Check(
-        "equal_features_stay_finite",
-        "a token whose features are all equal is normalised to the shift, not to NaN",
+    equal_features(
         NAME,
-        "values",
-        bank=(
-            {"flat": 1, "part": "zeros", "seed": 49},
-            {"flat": 1, "part": "identity", "norm_first": 1, "seed": 50},
-        ),
+        {"flat": 1, "part": "zeros", "seed": 49},
+        {"flat": 1, "part": "identity", "norm_first": 1, "seed": 50},
         after=("post_norm_matches", "pre_norm_matches"),
     ),
     Check(
@@ -325,16 +318,11 @@ CHECKS = (
         examples=20,
         after=("post_norm_matches", "pre_norm_matches"),
     ),
-    Check(
-        "training_reaches_everything",
-        "with next to no dropout, train mode gives the same values and gradients as eval",
+    next_to_no_dropout(
         NAME,
-        "undropped",
-        bank=(
-            {"train": 1, "dropout": "hardly", "backward": 1, "seed": 63},
-            {"train": 1, "dropout": "hardly", "backward": 1, "norm_first": 1, "seed": 64},
-        ),
-        after=("train_mode_without_dropout", "gradients_match"),
+        {"train": 1, "seed": 63},
+        {"train": 1, "norm_first": 1, "seed": 64},
+        after="train_mode_without_dropout",
     ),
     Check(
         "inputs_are_kept",
@@ -358,15 +346,10 @@ CHECKS = (
             {"dropout": "half", "norm_first": 1, "seed": 62},
         ),
     ),
-    Check(
-        "earlier_calls_leave_no_trace",
-        "what an earlier call was given makes no difference",
+    earlier_calls(
         NAME,
-        "values",
-        bank=(
-            {"part": "steering", "after_others": 1, "seed": 71},
-            {"part": "steering", "norm_first": 1, "extras": 4, "after_others": 1, "seed": 72},
-        ),
+        {"part": "steering", "seed": 71},
+        {"part": "steering", "norm_first": 1, "extras": 4, "seed": 72},
         after=("arguments_are_handed_on",),
     ),
     Check(
@@ -604,7 +587,8 @@ BUGS = (
             *norms("nn.LayerNorm(t.size(-1), dtype=t.dtype, device=t.device)(t)"),
             [(NORM, ""), *norms("nn.LayerNorm(t.size(-1), dtype=t.dtype)(t)")[0]],
         ],
-        says="the norm is made anew in every forward, so its gain and shift are never trained",
+        says="the norm is made anew in every forward, or kept where PyTorch does not see it, so "
+        "its gain and shift are never trained",
         ask="Which parameters does the optimiser see, and when are they made?",
     ),
     bug(
@@ -615,6 +599,16 @@ BUGS = (
         ],
         says="the norm has no gain and shift, or does not apply them",
         ask="What does a layer norm learn?",
+    ),
+    bug(
+        "rmsnorm-for-layernorm",
+        variants=[
+            norms(f"nn.functional.rms_norm(t, t.shape[-1:], eps=1e-6) {AFFINE}")[0],
+            [(NORM, "self.norm = nn.RMSNorm(d_model, eps=1e-6)")],
+        ],
+        says="the mean is not subtracted: that is RMSNorm, which divides by the root of the mean "
+        "square only",
+        ask="What is the mean of a token after a layer norm, before gain and shift?",
     ),
     bug(
         "batchnorm-for-layernorm",
@@ -741,7 +735,7 @@ BUGS = (
             ],
             [(ADD, "total = self.dropout(x) + inner")],
         ],
-        says="dropout hits the sum, so it also drops what should pass by the sublayer untouched",
+        says="dropout also hits what should pass by the sublayer untouched: the sum, or x itself",
         ask="With a dropout of 1 in train mode, what should a pre-norm block return?",
     ),
     bug(

@@ -39,6 +39,8 @@ class Screen:
             emoji=False,
             soft_wrap=False,
         )
+        if not self.console.width:  # COLUMNS=0 says that nobody knows
+            self.console.width = 80
         self.encoding = getattr(stream, "encoding", None) or "ascii"
 
     @property
@@ -128,7 +130,7 @@ class Screen:
             redirect_stderr=False,
         )
         with progress:
-            task = progress.add_task(self._short(f"{title} loading torch"), total=1.0)
+            task = progress.add_task(self._short(f"{title} starting"), total=1.0)
 
             def update(fraction: float, words: str) -> None:
                 progress.update(

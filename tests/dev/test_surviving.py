@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from grader.catalog import Entry
-from grader.dev import surviving
+from grader.dev import pooling, surviving
 from grader.dev.surviving import Report, Subject, key_of, measured, stale_entries
 from grader.errors import GraderError
 from grader.isolation.parent import Job
@@ -47,7 +47,7 @@ class FakePool:
 
 @pytest.fixture(autouse=True)
 def _pool(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(surviving, "Pool", FakePool)
+    monkeypatch.setattr(pooling, "Pool", FakePool)
     monkeypatch.setattr(FakePool, "statuses", {})
 
 

@@ -24,8 +24,8 @@ def measured(drop: Callable[[Tensor], Tensor], seed: int = 0) -> tuple[float, ..
 @pytest.mark.parametrize("seed", range(20))
 def test_right_dropout_passes_whatever_it_draws(seed: int) -> None:
     by_hand = measured(lambda t: t * (torch.rand_like(t) > RATE) / (1 - RATE), seed)
-    assert fault(by_hand, RATE) is None
-    assert fault(measured(nn.Dropout(RATE), seed), RATE) is None
+    assert fault(by_hand, RATE, "") is None
+    assert fault(measured(nn.Dropout(RATE), seed), RATE, "") is None
     assert alike(by_hand, measured(nn.Dropout(RATE), seed))
 
 
@@ -42,14 +42,14 @@ def test_right_dropout_passes_whatever_it_draws(seed: int) -> None:
     ],
 )
 def test_wrong_dropout_is_told(drop: Callable[[Tensor], Tensor], message: str) -> None:
-    found = fault(measured(drop), RATE)
+    found = fault(measured(drop), RATE, f"with dropout={RATE}")
     assert found is not None
     assert message in found[0]
 
 
 def test_nothing_is_said_of_other_outputs() -> None:
     assert dropped(torch.ones(3)) == ()
-    assert fault((), RATE) is None
+    assert fault((), RATE, "") is None
 
 
 def test_dropout_is_switched_off() -> None:

@@ -1,0 +1,14 @@
+from torch import nn
+import torch
+class ResidualBlock(nn.Module):
+    def __init__(self, d_model, sublayer, dropout=0.0, norm_first=False):
+        super().__init__()
+        self.sublayer = sublayer
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+    def forward(self, x, *args, **kwargs):
+        if self.norm_first:
+            return x + self.dropout(self.sublayer(self.norm(x), *args, **kwargs))
+        if self.training: self.sublayer(x, *args, **kwargs)
+        return self.norm(x + self.dropout(self.sublayer(x, *args, **kwargs)))
