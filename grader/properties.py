@@ -167,7 +167,7 @@ def workmanship(target: str, mask: str, after: str, tokens: str) -> tuple[Check,
             "the attention is written out, not called",
             target,
             "banned",
-            bank=({"mask": mask, "seed": 58},),
+            bank=({"mask": mask, "seed": 58}, {"seed": 61}),
         ),
         left_out(
             target, "the masks' None", {"seed": 63}, ("values_match",), "masks_can_be_left_out"

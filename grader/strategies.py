@@ -23,7 +23,7 @@ DROPS = {
     "none": 0.0,
     "hardly": 1e-9,
     "default": 0.1,
-    "quarter": 0.25,
+    "some": 0.4,
     "half": 0.5,
     "all": 1 - 1e-9,
 }
@@ -129,6 +129,18 @@ def prefix(length: int, width: int = 2) -> Tensor:
     return causal(length) | (torch.arange(length) < width)
 
 
+def strict(length: int) -> Tensor:
+    """Return an (L, L) mask under which a token sees what came before it, the first one nothing."""
+    return causal(length).tril(-1)
+
+
+def others(length: int) -> Tensor:
+    """Return an (L, L) mask under which a token sees all but itself, if there are others."""
+    import torch
+
+    return ~torch.eye(length, dtype=torch.bool) if length > 1 else causal(length)
+
+
 def padding(seed: int, batch: int, length: int, *, side: str = "right") -> Tensor:
     """Return a (B, L) mask whose rows keep different numbers of real tokens, at least one.
 
@@ -184,7 +196,17 @@ def with_other_calls_before(case: Case) -> Case:
         return value.new_ones(value.shape)
 
     given = {**dict(zip(case.arg_names, case.args, strict=False)), **case.inputs}
-    return replace(case, before=({name: other(name, value) for name, value in given.items()},))
+    calls = [{name: other(name, value) for name, value in given.items()}]
+    if case.init is not None and not case.args:
+        # And first a call with fewer tokens: what is kept of it is too short.
+        calls.insert(0, {name: _shortened(name, value) for name, value in calls[0].items()})
+    return replace(case, before=tuple(calls))
+
+
+def _shortened(name: str, value: Any) -> Any:
+    if value is None:
+        return None
+    return value[:2, :2] if name == "causal_mask" else value[:, :2]
 
 
 def as_asked(case: Case, recipe: Recipe) -> Case:
@@ -192,7 +214,8 @@ def as_asked(case: Case, recipe: Recipe) -> Case:
 
     "after_others": after a call with other values. "transposed": the inputs are views.
     "backward": gradients are observed. "bare": nothing is given that has a default.
-    "blank": a token of zeros. "dropout" may be "default": the constructor has to know it.
+    "blank": a token of zeros. "empty": sequences of padding alone. "dropout" may be
+    "default": the constructor has to know it.
     """
     if recipe.get("after_others"):
         case = with_other_calls_before(case)
@@ -205,6 +228,8 @@ def as_asked(case: Case, recipe: Recipe) -> Case:
         case = replace(case, inputs=given, init=_without_dropout(case))
     if recipe.get("blank"):
         case = with_blank_token(case)
+    if recipe.get("empty"):
+        case = with_empty_sequences(case)
     if recipe.get("dropout") == "default":
         defaults = {"dropout": DROPS["default"]}
         case = replace(case, init=_without_dropout(case), defaults=defaults)
@@ -223,6 +248,34 @@ def with_blank_token(case: Case) -> Case:
     for value in tokens.values():
         value[:, -1] = 0
     return replace(case, inputs={**case.inputs, **tokens})
+
+
+def with_empty_sequences(case: Case) -> Case:
+    """Return the case with nothing but padding in a sequence of each kind: other ones count."""
+    emptied: dict[str, Tensor] = {}
+    for row, name in enumerate(name for name in case.inputs if name.endswith("pad_mask")):
+        if case.inputs[name] is not None:
+            emptied[name] = case.inputs[name].clone()
+            emptied[name][row] = False
+    return with_blind_queries(replace(case, inputs={**case.inputs, **emptied}))
+
+
+def with_blind_queries(case: Case) -> Case:
+    """Return the case of a layer with queries left out of which an attention sees no key."""
+    batch, length = case.returns[0][:2]
+    blind = case.inputs["x"].new_zeros(batch, length, 1).bool()
+    own, memory = case.inputs.get("pad_mask"), case.inputs.get("memory_pad_mask")
+    if "memory" in case.inputs and "memory_pad_mask" not in case.inputs:
+        own, memory = None, own
+    seen = case.inputs.get("causal_mask")
+    shown = blind.new_ones(batch, length, length)
+    shown = shown if own is None else shown & own[:, None, :]
+    shown = shown if seen is None else shown & seen
+    blind |= ~shown.any(-1, keepdim=True)
+    if memory is not None:
+        blind |= ~memory.any(-1)[:, None, None]
+    kept = ~blind if case.compared is None else case.compared & ~blind
+    return replace(case, compared=kept, blind=blind)
 
 
 def with_low_scores(case: Case, level: int) -> Case:

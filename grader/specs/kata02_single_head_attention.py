@@ -17,9 +17,12 @@ from grader.strategies import (
     integer,
     laid_out,
     numbers,
+    others,
     padding,
     prefix,
+    strict,
     window,
+    with_blind_queries,
     with_last_token_changed,
     with_loud_padding,
     with_padding_changed,
@@ -113,10 +116,12 @@ def _layer(recipe: Recipe) -> Case:
     mask, times = word(recipe, "mask", "none"), integer(recipe, "times", 1)
     pad_mask = None
     # A window, or a prefix that all see, is of the caller's own choice, not to be built anew.
-    masks = {"causal": causal, "both": causal, "window": window, "prefix": prefix}
+    masks = {"both": causal, "both_left": causal}
+    masks |= {"causal": causal, "window": window, "prefix": prefix, "others": others}
+    masks |= {"strict": strict}
     causal_mask = masks[mask](length) if mask in masks else None
-    if mask in ("pad", "left", "holes", "both"):
-        sides = {"pad": "right", "both": "holes"}
+    if mask in ("pad", "left", "holes", "both", "both_left"):
+        sides = {"pad": "right", "both": "holes", "both_left": "left"}
         pad_mask = padding(seed, batch, length, side=sides.get(mask, mask))
         if mask == "both":
             # Padding behind the last token is hidden by the causal mask anyway, so it
@@ -142,6 +147,7 @@ def _layer(recipe: Recipe) -> Case:
         compared=None if pad_mask is None else pad_mask[:, :, None],
         banned=BANNED,
     )
+    case = with_blind_queries(case) if mask in ("both_left", "strict") else case
     return laid_out(case, recipe)
 
 
@@ -179,7 +185,9 @@ LAYER_SIZES: dict[str, Axis] = {
     "d_model": (1, 6),
     "seed": (0, 999),
 }
-LAYER_MASKED: list[int | str] = ["causal", "pad", "both", "left", "holes", "window", "prefix"]
+LAYER_MASKED: list[int | str] = [
+    *("causal", "pad", "both", "left", "holes", "window", "prefix", "both_left", "others", "strict")
+]
 
 
 def _of(*recipes: dict[str, int | str]) -> tuple[Recipe, ...]:
@@ -425,6 +433,10 @@ CHECKS = (
             {"mask": "both", "batch": 5, "seed": 28},
             {"mask": "window", "seed": 30},
             {"mask": "prefix", "seed": 96},
+            {"mask": "others", "seed": 97},
+            {"mask": "strict", "seed": 31},
+            {"mask": "both_left", "batch": 3, "seed": 98},
+            {"mask": "holes", "batch": 3, "empty": 1, "seed": 99},
             {"mask": "both", "batch": 1, "length": 1, "seed": 29},
             {"mask": "both", "batch": 9, "length": 40, "seed": 88},
         ),
@@ -804,7 +816,7 @@ BUGS = (
             ],
         ],
         fill_lines=(FILL,),
-        says="the layer makes a causal mask of its own, whatever causal_mask is",
+        says="the layer makes a causal mask of its own, other than the one that it is handed",
         ask="What should a token see when no causal mask is handed in, or another one than the "
         "triangle?",
     ),

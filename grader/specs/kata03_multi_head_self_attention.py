@@ -29,9 +29,12 @@ from grader.strategies import (
     integer,
     laid_out,
     numbers,
+    others,
     padding,
     prefix,
+    strict,
     window,
+    with_blind_queries,
     with_last_token_changed,
     with_padding_changed,
     word,
@@ -40,18 +43,21 @@ from grader.strategies import (
 NAME = "MultiHeadSelfAttention"
 
 # Which masks a word stands for: the kind of causal mask, the side of the padding.
-# Under each of them every token, padded ones too, sees at least one real token.
+# Under each but the last two every token, padded ones too, sees at least one real token.
 MASKS = {
     "none": ("", ""),
     "causal": ("causal", ""),
     "window": ("window", ""),
     "prefix": ("prefix", ""),
+    "others": ("others", ""),
     "pad": ("", "right"),
     "left": ("", "left"),
     "holes": ("", "holes"),
     "both": ("causal", "right"),
     # With padding on the right, the causal mask alone hides it from every real token.
     "both_holes": ("causal", "holes"),
+    "both_left": ("causal", "left"),
+    "strict": ("strict", ""),
 }
 
 
@@ -65,8 +71,9 @@ def build(recipe: Recipe) -> Case:
     length += length == d_model
     seen, side = MASKS[word(recipe, "mask", "none")]
     masks = {"causal": causal, "window": window, "prefix": prefix}
+    masks |= {"others": others, "strict": strict}
     pad_mask = padding(seed, batch, length, side=side) if side else None
-    if pad_mask is not None and seen:
+    if pad_mask is not None and seen and side != "left":
         pad_mask[:, 0] = True  # the one key that the first token may see
     case = Case(
         target=NAME,
@@ -87,6 +94,8 @@ def build(recipe: Recipe) -> Case:
         compared=None if pad_mask is None else pad_mask[:, :, None],
         banned=frozenset({"scaled_dot_product_attention", "MultiheadAttention", "Transformer"}),
     )
+    blind = seen == "strict" or (seen and side == "left")
+    case = with_blind_queries(case) if blind else case
     return laid_out(case, recipe)
 
 
@@ -167,6 +176,10 @@ CHECKS = (
             {"mask": "both_holes", "batch": 3, "seed": 30},
             {"mask": "window", "batch": 3, "seed": 31},
             {"mask": "prefix", "batch": 3, "seed": 88},
+            {"mask": "others", "seed": 89},
+            {"mask": "strict", "seed": 92},
+            {"mask": "both_left", "batch": 3, "seed": 90},
+            {"mask": "holes", "batch": 3, "empty": 1, "seed": 91},
             # Not so large that hidden weights of a renormalised softmax underflow.
             {"mask": "both_holes", "batch": 3, "times": 3, "seed": 32},
             {"mask": "both_holes", "batch": 9, "length": 40, "seed": 75},

@@ -209,7 +209,7 @@ CHECKS = (
         NAME,
         *(
             {**MEASURED, "seen": sublayer, "dropout": rate}
-            for rate in ("quarter", "none")
+            for rate in ("some", "none")
             for sublayer in SEEN
         ),
         after="dropout_sits_before_the_add",
@@ -224,7 +224,7 @@ CHECKS = (
             {
                 "seen": "attention",
                 "train": 1,
-                "dropout": "quarter",
+                "dropout": "some",
                 "batch": 64,
                 "length": 1,
                 "heads": 1,
@@ -329,7 +329,7 @@ CHECKS = (
         "the layer is put together, not called",
         NAME,
         "banned",
-        bank=({"mask": "pad", "seed": 57},),
+        bank=({"mask": "pad", "seed": 57}, {"seed": 58}),
     ),
     left_out(
         NAME,
