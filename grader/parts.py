@@ -136,6 +136,7 @@ PARTS: dict[str, Callable[..., Any]] = {
     "doubling": lambda: doubling,
     "steering function": lambda: steering,
     "itself": lambda: itself,
+    "squashing": lambda: torch.tanh,
     "halving": lambda: partial(torch.mul, other=0.5),
     "lifting": lambda: lifting,
     "telling": lambda: telling,

@@ -20,8 +20,8 @@ the block's, and it follows `.to()`, `.train()` and `.eval()`.
 The norm is a layer norm over the D features with a gain and a shift; its eps is
 free, from 1e-12 to 1e-5. Dropout does what nn.Dropout does: in train mode only,
 each value by itself, and what is kept is divided by 1 - p. Dtype and device follow
-the input, which the block itself never changes in place. Half precision is tried
-too, but only noted.
+the input. The block itself changes nothing in place, neither its input nor what
+the sublayer returned. Half precision is tried too, but only noted.
 
 Worked example: around a sublayer that returns zeros, the pre-norm block is
 exactly the identity, and the post-norm block exactly the norm. For the token

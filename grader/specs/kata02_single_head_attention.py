@@ -63,10 +63,14 @@ def _function(recipe: Recipe) -> Case:
     }
     if word(recipe, "mask", "none") == "omitted":
         del inputs["mask"]
+    shown, blind = inputs.get("mask"), None
+    if shown is not None and word(recipe, "mask", "none") == "dead":
+        blind = ~shown.any(-1, keepdim=True).expand(*lead, queries, 1)
     return Case(
         target=FUNCTION,
         inputs=inputs,
         returns=((*lead, queries, d_v), (*lead, queries, keys)),
+        blind=blind,
         dtype=word(recipe, "dtype", "float64"),
         tolerance=LARGE_TOLERANCE if times >= LARGE or low else 1e-9,
         banned=BANNED,
@@ -78,8 +82,8 @@ def _mask(kind: str, seed: int, lead: Shape, queries: int, keys: int) -> Tensor 
 
     "causal" (L, S), "keys" (..., 1, S) with another number of keys in each
     batch row, "row" (S,), "any" (..., L, S) or, with heads, (B, 1, L, S), "each"
-    another for each head, "heads" the same without the batch, and "both" causal
-    and keys.
+    another for each head, "heads" the same without the batch, "both" causal
+    and keys, and "dead" hides all keys from every other query.
     """
     import torch
 
@@ -104,6 +108,8 @@ def _mask(kind: str, seed: int, lead: Shape, queries: int, keys: int) -> Tensor 
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.rand(*shape, queries, keys, generator=generator) < 0.5
     diagonal = torch.arange(keys) == (torch.arange(queries) % keys)[:, None]
+    if kind == "dead":
+        return (drawn | diagonal) & (torch.arange(queries) % 2 == 1)[:, None]
     return drawn | diagonal
 
 
@@ -256,6 +262,8 @@ CHECKS = (
             {"mask": "each", "lead": 2, "seed": 85},
             {"mask": "heads", "lead": 2, "seed": 86},
             {"mask": "heads", "seed": 87},
+            {"mask": "dead", "seed": 32},
+            {"mask": "dead", "lead": 2, "seed": 33},
             {"mask": "both", "batch": 1, "queries": 1, "keys": 1, "seed": 30},
             {"mask": "both", "batch": 9, "queries": 40, "keys": 36, "seed": 78},
         ),
@@ -306,7 +314,12 @@ CHECKS = (
         "q, k, v and the mask are not changed in place",
         FUNCTION,
         "inputs_kept",
-        bank=({"mask": "any", "seed": 51}, {"mask": "causal", "lead": 0, "seed": 52}),
+        bank=(
+            {"mask": "any", "seed": 51},
+            {"mask": "causal", "lead": 0, "seed": 52},
+            *({"mask": mask, "seed": 59} for mask in ("none", "keys", "both", "row", "dead")),
+            *({"mask": mask, "lead": 2, "seed": 60} for mask in ("each", "heads", "keys", "dead")),
+        ),
     ),
     Check(
         "attention_repeats",
@@ -510,7 +523,13 @@ CHECKS = (
         "x and the masks are not changed in place",
         LAYER,
         "inputs_kept",
-        bank=_of({"mask": "both", "seed": 51}, {"mask": "both", "batch": 1, "seed": 52}),
+        bank=_of(
+            {"mask": "both", "seed": 51},
+            {"mask": "both", "batch": 1, "seed": 52},
+            {"mask": "both_left", "seed": 60},
+            {"mask": "pad", "empty": 1, "seed": 61},
+            *({"mask": mask, "seed": 59} for mask in ("none", "pad", "causal", "others", "strict")),
+        ),
     ),
     Check(
         "layer_repeats",

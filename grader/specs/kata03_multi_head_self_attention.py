@@ -244,7 +244,13 @@ CHECKS = (
         "the input and the masks are not changed in place",
         NAME,
         "inputs_kept",
-        bank=({"mask": "both", "seed": 51}, {"mask": "both", "batch": 1, "heads": 1, "seed": 52}),
+        bank=(
+            {"mask": "both", "seed": 51},
+            {"mask": "both", "batch": 1, "heads": 1, "seed": 52},
+            {"mask": "both_left", "seed": 60},
+            {"mask": "pad", "empty": 1, "seed": 61},
+            *({"mask": mask, "seed": 59} for mask in ("none", "pad", "causal", "others", "strict")),
+        ),
     ),
     Check(
         "repeats",

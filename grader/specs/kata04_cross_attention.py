@@ -224,6 +224,10 @@ CHECKS = (
         bank=(
             {"mask": "right", "seed": 51},
             {"mask": "right", "batch": 1, "heads": 1, "seed": 52},
+            {"mask": "holes", "seed": 60},
+            {"mask": "right", "empty": 1, "seed": 61},
+            {"mask": "left", "length": 6, "memory": 6, "seed": 59},
+            {"seed": 59},
         ),
     ),
     Check(

@@ -278,6 +278,8 @@ CHECKS = (
             {"mask": "pad", "seed": 51},
             {"batch": 1, "length": 1, "heads": 1, "seed": 52},
             {"train": 1, "dropout": "all", "seed": 53},
+            {"mask": "left", "seed": 60},
+            {"seed": 59},
         ),
     ),
     Check(

@@ -295,6 +295,7 @@ CHECKS = (
             {"mask": "prefix", "length": 6, "seed": 79},
             {"mask": "others", "length": 4, "seed": 81},
             {"mask": "all", "empty": 1, "seed": 80},
+            {"mask": "holes", "batch": 6, "empty": 1, "seed": 82},
             {"mask": "all", "batch": 1, "length": 1, "source": 3, "heads": 1, "seed": 20},
             # One side masked and not the other, where their lengths are equal.
             {"mask": "both", "length": 5, "source": 5, "seed": 75},
@@ -416,6 +417,9 @@ CHECKS = (
             {"mask": "all", "seed": 14},
             {"batch": 1, "source": 1, "heads": 1, "seed": 5},
             {"mask": "all", "batch": 1, "seed": 6},
+            {"mask": "left", "seed": 60},
+            {"mask": "all", "empty": 1, "seed": 61},
+            *({"mask": mask, "seed": 59} for mask in ("none", "pad", "causal", "memory")),
         ),
     ),
     Check(
@@ -654,8 +658,8 @@ MASK_BUGS = (
         "causal-wrong-device",
         (EVERYTHING, "everything = torch.ones(length, length, dtype=torch.bool)"),
         variants=[[(EVERYTHING, EVERYTHING.replace("device=device", 'device=device or "cpu"'))]],
-        says="the mask is made on another device than the one that `device` asks for, so a layer "
-        "on a GPU refuses it",
+        says="the mask is made on another device than the one that `device` asks for (None: "
+        "torch's default one), so a layer on a GPU refuses it",
         ask="Where does torch put a new tensor when it is told nothing about it?",
     ),
     bug(

@@ -320,6 +320,9 @@ CHECKS = (
             {"norm_first": 1, "seed": 54},
             {"part": "steering", "batch": 2, "length": 7, "seed": 55},
             {"part": "steering", "norm_first": 1, "seed": 56},
+            # Its gradient needs what it returned, as that of a ReLU does.
+            {"part": "squashing", "seed": 75},
+            {"part": "squashing", "norm_first": 1, "seed": 76},
         ),
         draws={**SIZES, "norm_first": [0, 1], "part": ["mixing", "steering", "zeros"]},
         examples=20,
