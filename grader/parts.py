@@ -92,10 +92,11 @@ def lifting(x: Tensor) -> Tensor:
 def telling(x: Tensor, *others: Any, **options: Any) -> Tensor:
     """Answer by everything that is handed over beside x: its order, names and kinds, None too."""
     told = x.sin()
+    # Not the same for all features: a norm takes that away.
     for place, value in enumerate(others, start=2):
-        told = told + place * _worth(value)
+        told = told + place * _worth(value) * x.cos()
     for name, value in options.items():
-        told = told + zlib.crc32(name.encode()) % 89 / 10 * _worth(value)
+        told = told + zlib.crc32(name.encode()) % 89 / 10 * _worth(value) * x.cos()
     return told
 
 

@@ -9,6 +9,7 @@ the functions, so that specs can be read without it.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -185,8 +186,11 @@ def with_tokens_changed(
     return replace(case, inputs={**case.inputs, name: changed}, compared=kept)
 
 
-def with_other_calls_before(case: Case) -> Case:
-    """Return the case after a call with other values and without anything hidden."""
+def with_other_calls_before(case: Case, kind: int = 1) -> Case:
+    """Return the case after a call with other values and without anything hidden.
+
+    Of kind 2, that call has two tokens only; of kind 3, masks that hide something.
+    """
 
     def other(name: str, value: Any) -> Any:
         if not hasattr(value, "is_floating_point"):
@@ -196,17 +200,28 @@ def with_other_calls_before(case: Case) -> Case:
         return value.new_ones(value.shape)
 
     given = {**dict(zip(case.arg_names, case.args, strict=False)), **case.inputs}
-    calls = [{name: other(name, value) for name, value in given.items()}]
-    if case.init is not None and not case.args:
-        # And first a call with fewer tokens: what is kept of it is too short.
-        calls.insert(0, {name: _shortened(name, value) for name, value in calls[0].items()})
-    return replace(case, before=tuple(calls))
+    call = {name: other(name, value) for name, value in given.items()}
+    if kind == 2:
+        call = {name: _shortened(name, value) for name, value in call.items()}
+    if kind == 3:
+        call |= {name: _last_hidden(name, call) for name in call if name.endswith("pad_mask")}
+        if "causal_mask" in call:
+            call["causal_mask"] = causal(call["x"].shape[1])
+    return replace(case, before=(call,))
 
 
 def _shortened(name: str, value: Any) -> Any:
     if value is None:
         return None
     return value[:2, :2] if name == "causal_mask" else value[:, :2]
+
+
+def _last_hidden(name: str, call: Mapping[str, Any]) -> Tensor:
+    over_memory = name == "memory_pad_mask" or "memory_pad_mask" not in call
+    tokens = call["memory"] if over_memory and "memory" in call else call["x"]
+    mask = tokens.new_ones(tokens.shape[:2]).bool()
+    mask[:, -1] = False
+    return mask
 
 
 def as_asked(case: Case, recipe: Recipe) -> Case:
@@ -218,7 +233,7 @@ def as_asked(case: Case, recipe: Recipe) -> Case:
     "default": the constructor has to know it.
     """
     if recipe.get("after_others"):
-        case = with_other_calls_before(case)
+        case = with_other_calls_before(case, integer(recipe, "after_others", 1))
     if recipe.get("transposed"):
         case = replace(case, transposed=True)
     if recipe.get("backward"):

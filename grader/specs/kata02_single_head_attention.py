@@ -541,6 +541,7 @@ CHECKS = (
     earlier_calls(
         LAYER,
         *_of({"mask": "both", "seed": 71}, {"length": 1, "seed": 72}),
+        masks=True,
         after=("layer_repeats",),
         name="layer_earlier_calls_leave_no_trace",
     ),

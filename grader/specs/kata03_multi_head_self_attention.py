@@ -264,6 +264,7 @@ CHECKS = (
         {"mask": "both_holes", "seed": 71},
         # One token at a time, as in generation: what is kept of the last one gets in.
         {"length": 1, "seed": 80},
+        masks=True,
         after=("values_match", "masks_are_applied"),
     ),
     Check(

@@ -241,6 +241,7 @@ CHECKS = (
         NAME,
         {"mask": "right", "seed": 71},
         {"length": 1, "memory": 1, "seed": 72},
+        masks=True,
         after=("values_match", "mask_is_applied"),
     ),
     Check(

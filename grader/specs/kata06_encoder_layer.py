@@ -290,7 +290,11 @@ CHECKS = (
         bank=({"mask": "pad", "dropout": "half", "seed": 54},),
     ),
     earlier_calls(
-        NAME, {"mask": "pad", "seed": 71}, {"length": 1, "seed": 72}, after=("mask_is_applied",)
+        NAME,
+        {"mask": "pad", "seed": 71},
+        {"length": 1, "seed": 72},
+        masks=True,
+        after=("mask_is_applied",),
     ),
     Check(
         "works_in_float32",

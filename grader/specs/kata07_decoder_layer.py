@@ -433,6 +433,7 @@ CHECKS = (
         LAYER,
         {"mask": "all", "seed": 71},
         {"length": 1, "seed": 72},
+        masks=True,
         after=("values_match", "masks_are_applied"),
     ),
     Check(

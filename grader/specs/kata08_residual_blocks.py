@@ -200,13 +200,7 @@ CHECKS = (
                 ("steering", 4, 1),
                 ("steering function", 3, 0),
                 ("steering function", 3, 1),
-                ("telling", 0, 0),
-                ("telling", 1, 1),
-                ("telling", 2, 0),
-                ("telling", 3, 1),
-                ("telling", 4, 0),
-                ("telling", 5, 1),
-                ("telling", 6, 1),
+                *(("telling", extras, first) for extras in range(7) for first in (0, 1)),
             )
         ),
         draws={
