@@ -142,6 +142,16 @@ def others(length: int) -> Tensor:
     return ~torch.eye(length, dtype=torch.bool) if length > 1 else causal(length)
 
 
+# The masks of queries and keys that a caller may hand over, by their words in recipes.
+CALLERS_MASKS = {
+    "causal": causal,
+    "window": window,
+    "prefix": prefix,
+    "others": others,
+    "strict": strict,
+}
+
+
 def padding(seed: int, batch: int, length: int, *, side: str = "right") -> Tensor:
     """Return a (B, L) mask whose rows keep different numbers of real tokens, at least one.
 
@@ -217,11 +227,16 @@ def _shortened(name: str, value: Any) -> Any:
 
 
 def _last_hidden(name: str, call: Mapping[str, Any]) -> Tensor:
-    over_memory = name == "memory_pad_mask" or "memory_pad_mask" not in call
-    tokens = call["memory"] if over_memory and "memory" in call else call["x"]
+    tokens = call[_masked_by(name, call)]
     mask = tokens.new_ones(tokens.shape[:2]).bool()
     mask[:, -1] = False
     return mask
+
+
+def _masked_by(name: str, inputs: Mapping[str, Any]) -> str:
+    """Return whose tokens a padding mask is over: "x", or "memory"."""
+    alone = "memory" in inputs and "memory_pad_mask" not in inputs
+    return "memory" if alone or name == "memory_pad_mask" else "x"
 
 
 def as_asked(case: Case, recipe: Recipe) -> Case:
@@ -278,17 +293,21 @@ def with_empty_sequences(case: Case) -> Case:
 def with_blind_queries(case: Case) -> Case:
     """Return the case of a layer with queries left out of which an attention sees no key."""
     batch, length = case.returns[0][:2]
-    blind = case.inputs["x"].new_zeros(batch, length, 1).bool()
-    own, memory = case.inputs.get("pad_mask"), case.inputs.get("memory_pad_mask")
-    if "memory" in case.inputs and "memory_pad_mask" not in case.inputs:
-        own, memory = None, own
+    shown = case.inputs["x"].new_ones(batch, length, length).bool()
     seen = case.inputs.get("causal_mask")
-    shown = blind.new_ones(batch, length, length)
-    shown = shown if own is None else shown & own[:, None, :]
     shown = shown if seen is None else shown & seen
-    blind |= ~shown.any(-1, keepdim=True)
-    if memory is not None:
-        blind |= ~memory.any(-1)[:, None, None]
+    blind = shown.new_zeros(batch, length, 1)
+    for name in ("pad_mask", "memory_pad_mask"):
+        mask = case.inputs.get(name)
+        if mask is None:
+            continue
+        if _masked_by(name, case.inputs) == "memory":
+            blind = blind | ~mask.any(-1)[:, None, None]
+        else:
+            shown = shown & mask[:, None, :]
+    blind = blind | ~shown.any(-1, keepdim=True)
+    if not bool(blind.any()):
+        return case
     kept = ~blind if case.compared is None else case.compared & ~blind
     return replace(case, compared=kept, blind=blind)
 

@@ -11,17 +11,14 @@ from grader.model import Axis, Case, Check, Kata, Question, Recipe, Shape, Targe
 from grader.patching import bug, each_and_all
 from grader.properties import dropped_weights_only, earlier_calls, gradients_in_training
 from grader.strategies import (
+    CALLERS_MASKS,
     attention_roles,
     attention_weights,
     causal,
     integer,
     laid_out,
     numbers,
-    others,
     padding,
-    prefix,
-    strict,
-    window,
     with_blind_queries,
     with_last_token_changed,
     with_loud_padding,
@@ -122,9 +119,7 @@ def _layer(recipe: Recipe) -> Case:
     mask, times = word(recipe, "mask", "none"), integer(recipe, "times", 1)
     pad_mask = None
     # A window, or a prefix that all see, is of the caller's own choice, not to be built anew.
-    masks = {"both": causal, "both_left": causal}
-    masks |= {"causal": causal, "window": window, "prefix": prefix, "others": others}
-    masks |= {"strict": strict}
+    masks = {**CALLERS_MASKS, "both": causal, "both_left": causal}
     causal_mask = masks[mask](length) if mask in masks else None
     if mask in ("pad", "left", "holes", "both", "both_left"):
         sides = {"pad": "right", "both": "holes", "both_left": "left"}
@@ -153,8 +148,7 @@ def _layer(recipe: Recipe) -> Case:
         compared=None if pad_mask is None else pad_mask[:, :, None],
         banned=BANNED,
     )
-    case = with_blind_queries(case) if mask in ("both_left", "strict") else case
-    return laid_out(case, recipe)
+    return laid_out(with_blind_queries(case), recipe)
 
 
 def with_last_key_changed(case: Case) -> Case:

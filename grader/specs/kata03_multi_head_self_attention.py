@@ -23,17 +23,13 @@ from grader.properties import (
     workmanship,
 )
 from grader.strategies import (
+    CALLERS_MASKS,
     attention_roles,
     attention_weights,
-    causal,
     integer,
     laid_out,
     numbers,
-    others,
     padding,
-    prefix,
-    strict,
-    window,
     with_blind_queries,
     with_last_token_changed,
     with_padding_changed,
@@ -70,8 +66,6 @@ def build(recipe: Recipe) -> Case:
     # Weights (B, L, L) returned beside the output (B, L, D) are told apart by their shape.
     length += length == d_model
     seen, side = MASKS[word(recipe, "mask", "none")]
-    masks = {"causal": causal, "window": window, "prefix": prefix}
-    masks |= {"others": others, "strict": strict}
     pad_mask = padding(seed, batch, length, side=side) if side else None
     if pad_mask is not None and seen and side != "left":
         pad_mask[:, 0] = True  # the one key that the first token may see
@@ -80,7 +74,7 @@ def build(recipe: Recipe) -> Case:
         init={"d_model": d_model, "num_heads": heads},
         inputs={
             "x": numbers(seed, "x", batch, length, d_model) * times,
-            "causal_mask": masks[seen](length) if seen else None,
+            "causal_mask": CALLERS_MASKS[seen](length) if seen else None,
             "pad_mask": pad_mask,
         },
         weights=attention_weights(seed, d_model),
@@ -94,9 +88,7 @@ def build(recipe: Recipe) -> Case:
         compared=None if pad_mask is None else pad_mask[:, :, None],
         banned=frozenset({"scaled_dot_product_attention", "MultiheadAttention", "Transformer"}),
     )
-    blind = seen == "strict" or (seen and side == "left")
-    case = with_blind_queries(case) if blind else case
-    return laid_out(case, recipe)
+    return laid_out(with_blind_queries(case), recipe)
 
 
 SIZES = {"batch": (1, 3), "length": (1, 5), "heads": (1, 3), "head_dim": (1, 4), "seed": (0, 999)}
