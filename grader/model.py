@@ -87,7 +87,8 @@ class Case:
     leave no trace; positional ones go by `arg_names`. `transposed` inputs are
     views whose last two axes lie the other way round in memory.
     `compared` is a bool tensor that broadcasts against the first returned
-    tensor: where it is False, values are free (padded queries). `assignment`
+    tensor: where it is False, values are free (padded queries), and where `blind`
+    is True (queries that see no key), so is whether they are finite. `assignment`
     picks one reading of layers whose names do not say what they are; `absent`
     names the weights the answer does not have, zero here and without gradient.
     """
@@ -106,6 +107,7 @@ class Case:
     train: bool = False
     dtype: str = "float64"
     compared: Tensor | None = None
+    blind: Tensor | None = None
     tolerance: float | Tensor = 1e-9
     observe: frozenset[str] = frozenset()
     banned: frozenset[str] = frozenset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -19,7 +20,7 @@ class Mixing(nn.Module):
 
     The bias makes it answer zeros with something else than zeros. The weights
     are used as they are: a block that does not hold them as its own leaves
-    them on another device.
+    them on another device. They have to stay trainable.
     """
 
     def __init__(self, d_model: int, seed: int = 0) -> None:
@@ -30,6 +31,8 @@ class Mixing(nn.Module):
         self.bias = nn.Parameter(numbers(seed, "part.bias", d_model, scale=0.5).to(dtype))
 
     def forward(self, x: Tensor) -> Tensor:
+        if torch.is_grad_enabled() and not self.weight.requires_grad:
+            raise RuntimeError("the block freezes its sublayer, whose weights then learn nothing")
         return F.linear(x, self.weight, self.bias)
 
 
@@ -89,10 +92,11 @@ def lifting(x: Tensor) -> Tensor:
 def telling(x: Tensor, *others: Any, **options: Any) -> Tensor:
     """Answer by everything that is handed over beside x: its order, names and kinds, None too."""
     told = x.sin()
+    # Not the same for all features: a norm takes that away.
     for place, value in enumerate(others, start=2):
-        told = told + place * _worth(value)
+        told = told + place * _worth(value) * x.cos()
     for name, value in options.items():
-        told = told + zlib.crc32(name.encode()) % 89 / 10 * _worth(value)
+        told = told + zlib.crc32(name.encode()) % 89 / 10 * _worth(value) * x.cos()
     return told
 
 
@@ -133,6 +137,8 @@ PARTS: dict[str, Callable[..., Any]] = {
     "doubling": lambda: doubling,
     "steering function": lambda: steering,
     "itself": lambda: itself,
+    "squashing": lambda: torch.tanh,
+    "halving": lambda: partial(torch.mul, other=0.5),
     "lifting": lambda: lifting,
     "telling": lambda: telling,
 }

@@ -102,14 +102,23 @@ def earlier_calls(
     *bank: Recipe,
     after: tuple[str, ...],
     name: str = "earlier_calls_leave_no_trace",
+    masks: bool = False,
 ) -> Check:
-    """Return the check that nothing is kept from one call to the next."""
+    """Return the check that nothing is kept from one call to the next.
+
+    With `masks`, the first recipe also comes after a call with fewer tokens, and without
+    its masks after a call with masks.
+    """
+    recipes = [{**recipe, "after_others": 1} for recipe in bank]
+    if masks:
+        plain = {name: value for name, value in bank[0].items() if name != "mask"}
+        recipes += [{**bank[0], "after_others": 2}, {**plain, "after_others": 3}]
     return Check(
         name,
         "what an earlier call was given makes no difference",
         target,
         "values",
-        bank=tuple({**recipe, "after_others": 1} for recipe in bank),
+        bank=tuple(recipes),
         after=after,
     )
 
@@ -167,7 +176,7 @@ def workmanship(target: str, mask: str, after: str, tokens: str) -> tuple[Check,
             "the attention is written out, not called",
             target,
             "banned",
-            bank=({"mask": mask, "seed": 58},),
+            bank=({"mask": mask, "seed": 58}, {"seed": 61}),
         ),
         left_out(
             target, "the masks' None", {"seed": 63}, ("values_match",), "masks_can_be_left_out"

@@ -9,6 +9,7 @@ the functions, so that specs can be read without it.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ DROPS = {
     "none": 0.0,
     "hardly": 1e-9,
     "default": 0.1,
-    "quarter": 0.25,
+    "some": 0.4,
     "half": 0.5,
     "all": 1 - 1e-9,
 }
@@ -129,6 +130,28 @@ def prefix(length: int, width: int = 2) -> Tensor:
     return causal(length) | (torch.arange(length) < width)
 
 
+def strict(length: int) -> Tensor:
+    """Return an (L, L) mask under which a token sees what came before it, the first one nothing."""
+    return causal(length).tril(-1)
+
+
+def others(length: int) -> Tensor:
+    """Return an (L, L) mask under which a token sees all but itself, if there are others."""
+    import torch
+
+    return ~torch.eye(length, dtype=torch.bool) if length > 1 else causal(length)
+
+
+# The masks of queries and keys that a caller may hand over, by their words in recipes.
+CALLERS_MASKS = {
+    "causal": causal,
+    "window": window,
+    "prefix": prefix,
+    "others": others,
+    "strict": strict,
+}
+
+
 def padding(seed: int, batch: int, length: int, *, side: str = "right") -> Tensor:
     """Return a (B, L) mask whose rows keep different numbers of real tokens, at least one.
 
@@ -173,8 +196,11 @@ def with_tokens_changed(
     return replace(case, inputs={**case.inputs, name: changed}, compared=kept)
 
 
-def with_other_calls_before(case: Case) -> Case:
-    """Return the case after a call with other values and without anything hidden."""
+def with_other_calls_before(case: Case, kind: int = 1) -> Case:
+    """Return the case after a call with other values and without anything hidden.
+
+    Of kind 2, that call has two tokens only; of kind 3, masks that hide something.
+    """
 
     def other(name: str, value: Any) -> Any:
         if not hasattr(value, "is_floating_point"):
@@ -184,7 +210,33 @@ def with_other_calls_before(case: Case) -> Case:
         return value.new_ones(value.shape)
 
     given = {**dict(zip(case.arg_names, case.args, strict=False)), **case.inputs}
-    return replace(case, before=({name: other(name, value) for name, value in given.items()},))
+    call = {name: other(name, value) for name, value in given.items()}
+    if kind == 2:
+        call = {name: _shortened(name, value) for name, value in call.items()}
+    if kind == 3:
+        call |= {name: _last_hidden(name, call) for name in call if name.endswith("pad_mask")}
+        if "causal_mask" in call:
+            call["causal_mask"] = causal(call["x"].shape[1])
+    return replace(case, before=(call,))
+
+
+def _shortened(name: str, value: Any) -> Any:
+    if value is None:
+        return None
+    return value[:2, :2] if name == "causal_mask" else value[:, :2]
+
+
+def _last_hidden(name: str, call: Mapping[str, Any]) -> Tensor:
+    tokens = call[_masked_by(name, call)]
+    mask = tokens.new_ones(tokens.shape[:2]).bool()
+    mask[:, -1] = False
+    return mask
+
+
+def _masked_by(name: str, inputs: Mapping[str, Any]) -> str:
+    """Return whose tokens a padding mask is over: "x", or "memory"."""
+    alone = "memory" in inputs and "memory_pad_mask" not in inputs
+    return "memory" if alone or name == "memory_pad_mask" else "x"
 
 
 def as_asked(case: Case, recipe: Recipe) -> Case:
@@ -192,10 +244,11 @@ def as_asked(case: Case, recipe: Recipe) -> Case:
 
     "after_others": after a call with other values. "transposed": the inputs are views.
     "backward": gradients are observed. "bare": nothing is given that has a default.
-    "blank": a token of zeros. "dropout" may be "default": the constructor has to know it.
+    "blank": a token of zeros. "empty": sequences of padding alone. "dropout" may be
+    "default": the constructor has to know it.
     """
     if recipe.get("after_others"):
-        case = with_other_calls_before(case)
+        case = with_other_calls_before(case, integer(recipe, "after_others", 1))
     if recipe.get("transposed"):
         case = replace(case, transposed=True)
     if recipe.get("backward"):
@@ -205,6 +258,8 @@ def as_asked(case: Case, recipe: Recipe) -> Case:
         case = replace(case, inputs=given, init=_without_dropout(case))
     if recipe.get("blank"):
         case = with_blank_token(case)
+    if recipe.get("empty"):
+        case = with_empty_sequences(case)
     if recipe.get("dropout") == "default":
         defaults = {"dropout": DROPS["default"]}
         case = replace(case, init=_without_dropout(case), defaults=defaults)
@@ -223,6 +278,38 @@ def with_blank_token(case: Case) -> Case:
     for value in tokens.values():
         value[:, -1] = 0
     return replace(case, inputs={**case.inputs, **tokens})
+
+
+def with_empty_sequences(case: Case) -> Case:
+    """Return the case with nothing but padding in a sequence of each kind: other ones count."""
+    emptied: dict[str, Tensor] = {}
+    for row, name in enumerate(name for name in case.inputs if name.endswith("pad_mask")):
+        if case.inputs[name] is not None:
+            emptied[name] = case.inputs[name].clone()
+            emptied[name][row] = False
+    return with_blind_queries(replace(case, inputs={**case.inputs, **emptied}))
+
+
+def with_blind_queries(case: Case) -> Case:
+    """Return the case of a layer with queries left out of which an attention sees no key."""
+    batch, length = case.returns[0][:2]
+    shown = case.inputs["x"].new_ones(batch, length, length).bool()
+    seen = case.inputs.get("causal_mask")
+    shown = shown if seen is None else shown & seen
+    blind = shown.new_zeros(batch, length, 1)
+    for name in ("pad_mask", "memory_pad_mask"):
+        mask = case.inputs.get(name)
+        if mask is None:
+            continue
+        if _masked_by(name, case.inputs) == "memory":
+            blind = blind | ~mask.any(-1)[:, None, None]
+        else:
+            shown = shown & mask[:, None, :]
+    blind = blind | ~shown.any(-1, keepdim=True)
+    if not bool(blind.any()):
+        return case
+    kept = ~blind if case.compared is None else case.compared & ~blind
+    return replace(case, compared=kept, blind=blind)
 
 
 def with_low_scores(case: Case, level: int) -> Case:

@@ -13,8 +13,9 @@ Shapes: B batch, L tokens, D = d_model, H = num_heads, d = D / H.
 Masks say True where attention is allowed, as in
 `torch.nn.functional.scaled_dot_product_attention`. `nn.MultiheadAttention`
 means the opposite. Either mask may be None; with both, a key is visible only
-if both allow it. What comes out for a query that sees no key is free. Outputs at
-padded positions are free too, but must be finite where they see a key.
+if both allow it. What comes out for a query that sees no key is free, and the
+other queries are none the worse for it. Outputs at padded positions are free too,
+but must be finite where they see a key.
 
 Example: with x (2, 5, 12) and 3 heads, q, k and v are (2, 3, 5, 4) once split,
 the scores are (2, 3, 5, 5), and each of their rows is divided by sqrt(4).

@@ -26,9 +26,11 @@ The feed-forward network is Linear(D, F), ReLU, Linear(F, D), for each token on
 its own. The norms are layer norms over the D features, each with a gain and a
 shift of its own; their eps is free, from 1e-12 to 1e-5.
 
-Dropout works in train mode only. Further dropout, on the attention weights or
+Dropout does what nn.Dropout does: in train mode only, each value by itself, and
+what is kept is divided by 1 - p. Further dropout, on the attention weights or
 inside the feed-forward network, is free, and so are the names of the layers and
-the biases of the linear ones. Dtype and device follow the input, which is never changed in place.
+the biases of the linear ones. Dtype and device follow the input, which is never
+changed in place.
 Half precision is tried too, but only noted.
 Not allowed: `nn.TransformerEncoderLayer` and its relatives.
 

@@ -27,8 +27,9 @@ Shapes of the layer: B batch, L tokens, D = d_model.
 Masks say True where attention is allowed, as in
 `torch.nn.functional.scaled_dot_product_attention`. `nn.MultiheadAttention`
 means the opposite. Any mask may be None; with both, a key is visible only if
-both allow it. What comes out for a query that sees no key is free. Outputs at
-padded positions are free too, but must be finite where they see a key.
+both allow it. What comes out for a query that sees no key is free, and the other
+queries are none the worse for it. Outputs at padded positions are free too, but
+must be finite where they see a key.
 
 Worked by hand, for three tokens with d = dv = 2:
 

@@ -14,8 +14,9 @@ H = num_heads, d = D / H. Expect L ≠ S.
 
 The mask says True where attention is allowed, as in
 `torch.nn.functional.scaled_dot_product_attention`. `nn.MultiheadAttention`
-means the opposite. It may be None. There is no causal mask: the memory is
-there as a whole before the first query is asked.
+means the opposite. It may be None. What comes out for a query that sees no key
+is free, and the other queries are none the worse for it. There is no causal mask:
+the memory is there as a whole before the first query is asked.
 
 Example: with x (2, 5, 12), memory (2, 7, 12) and 3 heads, the scores are
 (2, 3, 5, 7), one row of 7 weights for each of the 5 queries of each head.

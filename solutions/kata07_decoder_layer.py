@@ -2,8 +2,8 @@
 
 Write the mask that hides the future, and a decoder layer of the original
 Transformer: attention within the sequence, attention to the memory, and a
-feed-forward network. Each of the three is dropped out, added to what it
-started from, and only then normalised (post-norm).
+feed-forward network. Each of the three is dropped out (as nn.Dropout does it),
+added to what it started from, and only then normalised (post-norm).
 
 Shapes: B batch, L tokens, S memory tokens, D = d_model, F = d_ff.
 
@@ -20,9 +20,9 @@ Shapes: B batch, L tokens, S memory tokens, D = d_model, F = d_ff.
 
 Masks say True where attention is allowed; `nn.Transformer` means the opposite.
 Each of them may be None. The layer hides the future only where it is handed a
-causal mask: it never makes one of its own. What comes out for a query
-that sees no key is free. Outputs at padded positions of x are free too, but must
-be finite where they see a key.
+causal mask: it never makes one of its own. What comes out for a query that sees
+no key is free, and the other queries are none the worse for it. Outputs at padded
+positions of x are free too, but must be finite where they see a key.
 
 Both attentions are given. Their projections, and how they use masks, are not
 in question here:

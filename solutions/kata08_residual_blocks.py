@@ -18,9 +18,10 @@ A sublayer that is a module has to become part of the block: its parameters are
 the block's, and it follows `.to()`, `.train()` and `.eval()`.
 
 The norm is a layer norm over the D features with a gain and a shift; its eps is
-free, from 1e-12 to 1e-5. Dropout works in train mode only. Dtype and device
-follow the input, which the block itself never changes in place. Half precision
-is tried too, but only noted.
+free, from 1e-12 to 1e-5. Dropout does what nn.Dropout does: in train mode only,
+each value by itself, and what is kept is divided by 1 - p. Dtype and device follow
+the input. The block itself changes nothing in place, neither its input nor what
+the sublayer returned. Half precision is tried too, but only noted.
 
 Worked example: around a sublayer that returns zeros, the pre-norm block is
 exactly the identity, and the post-norm block exactly the norm. For the token

@@ -37,8 +37,10 @@ def whole(text: str) -> int:
         number = int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
-    if not 0 <= number < 2**63:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 2**63")
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text} is below 0")
+    if number >= 2**63:
+        raise argparse.ArgumentTypeError(f"{text} is too large")
     return number
 
 

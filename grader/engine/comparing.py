@@ -112,10 +112,10 @@ def _compare_one(
         got, due = (str(t.dtype).removeprefix("torch.") for t in (have, want))
         return Mismatch(f"dtype{which} is {got}, expected {due}", f"dtype {due}", f"dtype {got}")
     allowed = tolerance(case)
-    mask = case.compared if index == 0 else None
+    mask = counted(case, index, have)
     wrong = _differing(want, have, allowed, 3 * spread, mask)
     if not wrong.any():
-        return _endless(want, have) if mask is not None else None
+        return _endless(case, want, have) if mask is not None else None
     drift = torch.where(allowed > 0, DRIFT, 0.0) if isinstance(allowed, Tensor) else DRIFT
     if case.dtype == "float64" and not _differing(want, have, drift, 3 * spread, mask).any():
         return (
@@ -125,9 +125,10 @@ def _compare_one(
     return _difference(want, have, wrong, which)
 
 
-def _endless(want: Tensor, have: Tensor) -> Mismatch | None:
+def _endless(case: Case, want: Tensor, have: Tensor) -> Mismatch | None:
     """Return a mismatch where padded positions, whose values are free, are not finite."""
     bad = ~have.isfinite() & want.isfinite()
+    bad = bad & ~case.blind if case.blind is not None and _by_queries(case, have) else bad
     if not bool(bad.any()):
         return None
     first = tuple(int(i) for i in bad.nonzero()[0])
@@ -273,7 +274,7 @@ def _same_results(case: Case, left: Outcome, right: Outcome) -> bool:
     close = room_for_bugs(case)
     for index, (a, b) in enumerate(zip(left.returned, right.returned, strict=True)):
         mask = case.compared if index == 0 else None
-        if not _same_value(a, b, close, mask):
+        if not _same_value(_sighted(case, a), _sighted(case, b), close, mask):
             return False
     if any(isinstance(value, Tensor) and bool(value.isnan().any()) for value in left.returned):
         # How NaN spreads backwards depends on how a mask was written, not on the bug.
@@ -282,6 +283,25 @@ def _same_results(case: Case, left: Outcome, right: Outcome) -> bool:
         _same_gradient(value, right.gradients.get(name), close)
         for name, value in left.gradients.items()
     )
+
+
+def counted(case: Case, index: int, value: Tensor) -> Tensor | None:
+    """Return where a returned tensor is compared, None for everywhere."""
+    mask = case.compared if index == 0 else None
+    if not _by_queries(case, value):
+        return mask
+    return ~case.blind if mask is None else mask & ~case.blind  # type: ignore[operator]
+
+
+def _sighted(case: Case, value: Tensor | Alien) -> Tensor | Alien:
+    """Return the value with zeros for the queries that see no key, where it is laid out by them."""
+    if isinstance(value, Tensor) and _by_queries(case, value):
+        return value.masked_fill(case.blind, 0)  # type: ignore[arg-type]
+    return value
+
+
+def _by_queries(case: Case, value: Tensor) -> bool:
+    return case.blind is not None and value.shape[:-1] == case.blind.shape[:-1]
 
 
 def room_for_bugs(case: Case) -> float:

@@ -93,9 +93,17 @@ def _missing(target: Target, own: Sequence[str]) -> str:
 
 
 def _refuses(value: Any, parameters: Sequence[str]) -> str:
-    """Return the signature as text where a call by these keywords would not bind, else ""."""
+    """Return the signature as text where a call by these keywords would not bind, else "".
+
+    A decorator may take other arguments than what it wraps, and tell only of the latter's.
+    """
+    told = [_refused(value, parameters, follow_wrapped=follow) for follow in (True, False)]
+    return told[0] if all(told) else ""
+
+
+def _refused(value: Any, parameters: Sequence[str], *, follow_wrapped: bool) -> str:
     try:
-        signature = inspect.signature(value)
+        signature = inspect.signature(value, follow_wrapped=follow_wrapped)
     except (TypeError, ValueError):
         return ""
     keywords = [name for name in parameters if name != "self" and not name.startswith("*")]

@@ -178,7 +178,10 @@ class Diagnosis:
     def grown(self) -> list[Suspect]:
         """Return the smallest sets of two or three bugs that explain the evidence."""
         budget = self.within(SINGLE_CALLS)
-        innocent = _spread(self.agreeing, INNOCENT)
+        # Where only calls are watched, two mistakes that fit each other look right.
+        watched = {"banned", "device"}
+        plain = [i for i in self.agreeing if not watched & self.evidence[i].case.observe]
+        innocent = _spread(plain, INNOCENT)
         likely = [
             s
             for s in self.singles

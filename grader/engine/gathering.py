@@ -240,6 +240,16 @@ def _pair(
             loose.append((name, shape))
         else:
             raw_norms.setdefault(stem, []).append((name, shape))
+    # A linear layer can do without a bias, a norm cannot: b1 beside W1 and g1 is its shift.
+    for stem, group in raw_norms.items():
+        if len(group) == 1 and not naming.is_bias(group[0][0]):
+            lent = [
+                weight
+                for weight, (name, shape) in bias_of.items()
+                if naming.stem(name) == stem and shape == group[0][1]
+            ]
+            if len(lent) == 1:
+                group.append(bias_of.pop(lent[0]))
     paired = tuple(
         Unit(u.path, u.kind, u.weights, (found[0],), u.shape, found[1], u.layout)
         if (found := bias_of.get(u.weights[0]))

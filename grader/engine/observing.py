@@ -180,6 +180,8 @@ def runs_elsewhere(
     subject = build()
     for args, inputs in earlier:
         subject(*args, **inputs)
+    if isinstance(subject, nn.Module):
+        _renew_buffers(subject)
     args, inputs = arguments()
     if "device" in inputs and inputs["device"] is None:
         return _on_default_device(subject, args, inputs)
@@ -189,6 +191,13 @@ def runs_elsewhere(
     if not origins.suspicious and (not isinstance(first, Tensor) or origins.knows(first)):
         return ""
     return _on_imagined_device(construct, arguments, earlier)
+
+
+def _renew_buffers(module: nn.Module) -> None:
+    """Put new tensors in the place of buffers, as `Module.to` does: other names keep the old."""
+    for part in module.modules():
+        for name, value in part._buffers.items():  # noqa: SLF001 - as in `_move`
+            part._buffers[name] = None if value is None else value.clone()  # noqa: SLF001
 
 
 def _on_default_device(subject: Any, args: Sequence[Any], inputs: Mapping[str, Any]) -> str:

@@ -256,7 +256,8 @@ def settle(
             whose = f"{role.owner}-attention's " if role.owner and "ffn" not in role.part else ""
             label = naming.LABELS[role.part]
             path = unit.path.replace("#", "*")  # "heads.*.0"
-            notes.append(f"`{path}` was taken for the {whose}{label}, since its name does not say")
+            what = f"`{path}`" if path else "the module itself"
+            notes.append(f"{what} was taken for the {whose}{label}, since its name does not say")
         if placement.note and placement.pick == 0:
             notes.append(placement.note)
     missing = tuple(role.name for role in roles if role not in by_role)

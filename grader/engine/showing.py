@@ -66,7 +66,7 @@ def called(case: Case) -> str:
 def _other(case: Case, earlier: Mapping[str, Any]) -> str:
     given = dict((*positional(case), *case.inputs.items()))
     tensors = {name: value for name, value in earlier.items() if isinstance(value, Tensor)}
-    if all(value.shape == given[name].shape for name, value in tensors.items()):
+    if all(value.shape == getattr(given[name], "shape", None) for name, value in tensors.items()):
         return "other values"
     return ", ".join(f"{name} {tuple(value.shape)}" for name, value in tensors.items())
 

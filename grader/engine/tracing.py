@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from grader.engine.comparing import room_for_bugs, seen
+from grader.engine.comparing import counted, room_for_bugs, seen
 from grader.model import Case, Outcome
 
 POINTS = 6
@@ -67,10 +67,15 @@ def trace_of(case: Case, outcome: Outcome, *, shows: bool = False) -> Trace:
     tensors = [value for value in outcome.returned if isinstance(value, Tensor)]
     total, slack, points = 0.0, 0.0, trace.points
     if tensors:
-        first = _flat(tensors[0], case.compared)
+        first = _flat(tensors[0], counted(case, 0, tensors[0]))
         total, slack = _weighed(first, close)
         points = tuple(float(first[place]) for place in _places(len(first))) or points
-    others = [(value, close) for value in tensors[1:]]
+    # Numbers, NaN or not, at queries that see no key stand in no trace.
+    rest_of = [
+        value if (mask := counted(case, place, value)) is None else value.where(mask, 0)
+        for place, value in enumerate(tensors[1:], start=1)
+    ]
+    others = [(value, close) for value in rest_of]
     # How NaN spreads backwards depends on how a mask was written, not on the bug.
     if not any(bool(value.isnan().any()) for value in tensors):
         gradients = (value for _, value in sorted(outcome.gradients.items()) if value is not None)

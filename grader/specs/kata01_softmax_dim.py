@@ -41,10 +41,12 @@ def build(recipe: Recipe) -> Case:
     else:
         x = scores(kind, integer(recipe, "seed", 1), shape, dim)
     hidden = x.isinf()
+    void = hidden.all(dim, keepdim=True)
     return Case(
         target=NAME,
         inputs={"x": x} if default else {"x": x, "dim": dim},
         returns=(tuple(x.shape),),
+        blind=void if kind == "void hidden" else None,
         dtype=word(recipe, "dtype", "float64"),
         # A weight of exactly 0 is asked for where an entry is -inf.
         tolerance=torch.where(hidden, 0.0, 1e-9) if bool(hidden.any()) else 1e-9,
@@ -74,6 +76,8 @@ def scores(kind: str, seed: int, shape: Shape, dim: int) -> Tensor:
     if kind.endswith("hidden"):
         hidden = numbers(seed, "hidden", *shape) < 0
         hidden.select(dim, seed % shape[dim]).fill_(False)  # one stays visible in each slice
+        if kind == "void hidden":
+            hidden[0] = True  # and of the first one, nothing
         x = x.masked_fill(hidden, float("-inf"))
     return x
 
@@ -181,6 +185,9 @@ CHECKS = (
             {"kind": "hidden", "n1": 3, "seed": 41},
             {"kind": "hidden", "ndim": 3, "dim": 1, "seed": 42},
             {"kind": "hidden", "ndim": 1, "n1": 6, "seed": 43},
+            # What becomes of a slice of nothing but -inf is free; that of the others is not.
+            {"kind": "void hidden", "n1": 3, "seed": 44},
+            {"kind": "void hidden", "ndim": 3, "n1": 3, "seed": 45},
             {"kind": "low hidden", "n1": 3, "seed": 44},
             {"kind": "low hidden", "ndim": 3, "dim": 0, "seed": 45},
         ),
@@ -224,6 +231,7 @@ CHECKS = (
             {"seed": 71},
             {"ndim": 3, "dim": 1, "seed": 72},
             {"kind": "hidden", "n1": 3, "seed": 73},
+            {"kind": "void hidden", "n1": 3, "seed": 76},
             {"kind": "high", "seed": 74},
             {"dtype": "float32", "seed": 75},
         ),

@@ -11,6 +11,7 @@ from grader.model import Axis, Case, Check, Kata, Question, Recipe, Shape, Targe
 from grader.patching import bug, each_and_all
 from grader.properties import dropped_weights_only, earlier_calls, gradients_in_training
 from grader.strategies import (
+    CALLERS_MASKS,
     attention_roles,
     attention_weights,
     causal,
@@ -18,8 +19,7 @@ from grader.strategies import (
     laid_out,
     numbers,
     padding,
-    prefix,
-    window,
+    with_blind_queries,
     with_last_token_changed,
     with_loud_padding,
     with_padding_changed,
@@ -60,10 +60,14 @@ def _function(recipe: Recipe) -> Case:
     }
     if word(recipe, "mask", "none") == "omitted":
         del inputs["mask"]
+    shown, blind = inputs.get("mask"), None
+    if shown is not None and word(recipe, "mask", "none") == "dead":
+        blind = ~shown.any(-1, keepdim=True).expand(*lead, queries, 1)
     return Case(
         target=FUNCTION,
         inputs=inputs,
         returns=((*lead, queries, d_v), (*lead, queries, keys)),
+        blind=blind,
         dtype=word(recipe, "dtype", "float64"),
         tolerance=LARGE_TOLERANCE if times >= LARGE or low else 1e-9,
         banned=BANNED,
@@ -75,8 +79,8 @@ def _mask(kind: str, seed: int, lead: Shape, queries: int, keys: int) -> Tensor 
 
     "causal" (L, S), "keys" (..., 1, S) with another number of keys in each
     batch row, "row" (S,), "any" (..., L, S) or, with heads, (B, 1, L, S), "each"
-    another for each head, "heads" the same without the batch, and "both" causal
-    and keys.
+    another for each head, "heads" the same without the batch, "both" causal
+    and keys, and "dead" hides all keys from every other query.
     """
     import torch
 
@@ -101,6 +105,8 @@ def _mask(kind: str, seed: int, lead: Shape, queries: int, keys: int) -> Tensor 
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.rand(*shape, queries, keys, generator=generator) < 0.5
     diagonal = torch.arange(keys) == (torch.arange(queries) % keys)[:, None]
+    if kind == "dead":
+        return (drawn | diagonal) & (torch.arange(queries) % 2 == 1)[:, None]
     return drawn | diagonal
 
 
@@ -113,10 +119,10 @@ def _layer(recipe: Recipe) -> Case:
     mask, times = word(recipe, "mask", "none"), integer(recipe, "times", 1)
     pad_mask = None
     # A window, or a prefix that all see, is of the caller's own choice, not to be built anew.
-    masks = {"causal": causal, "both": causal, "window": window, "prefix": prefix}
+    masks = {**CALLERS_MASKS, "both": causal, "both_left": causal}
     causal_mask = masks[mask](length) if mask in masks else None
-    if mask in ("pad", "left", "holes", "both"):
-        sides = {"pad": "right", "both": "holes"}
+    if mask in ("pad", "left", "holes", "both", "both_left"):
+        sides = {"pad": "right", "both": "holes", "both_left": "left"}
         pad_mask = padding(seed, batch, length, side=sides.get(mask, mask))
         if mask == "both":
             # Padding behind the last token is hidden by the causal mask anyway, so it
@@ -142,7 +148,7 @@ def _layer(recipe: Recipe) -> Case:
         compared=None if pad_mask is None else pad_mask[:, :, None],
         banned=BANNED,
     )
-    return laid_out(case, recipe)
+    return laid_out(with_blind_queries(case), recipe)
 
 
 def with_last_key_changed(case: Case) -> Case:
@@ -179,7 +185,9 @@ LAYER_SIZES: dict[str, Axis] = {
     "d_model": (1, 6),
     "seed": (0, 999),
 }
-LAYER_MASKED: list[int | str] = ["causal", "pad", "both", "left", "holes", "window", "prefix"]
+LAYER_MASKED: list[int | str] = [
+    *("causal", "pad", "both", "left", "holes", "window", "prefix", "both_left", "others", "strict")
+]
 
 
 def _of(*recipes: dict[str, int | str]) -> tuple[Recipe, ...]:
@@ -248,6 +256,8 @@ CHECKS = (
             {"mask": "each", "lead": 2, "seed": 85},
             {"mask": "heads", "lead": 2, "seed": 86},
             {"mask": "heads", "seed": 87},
+            {"mask": "dead", "seed": 32},
+            {"mask": "dead", "lead": 2, "seed": 33},
             {"mask": "both", "batch": 1, "queries": 1, "keys": 1, "seed": 30},
             {"mask": "both", "batch": 9, "queries": 40, "keys": 36, "seed": 78},
         ),
@@ -298,7 +308,12 @@ CHECKS = (
         "q, k, v and the mask are not changed in place",
         FUNCTION,
         "inputs_kept",
-        bank=({"mask": "any", "seed": 51}, {"mask": "causal", "lead": 0, "seed": 52}),
+        bank=(
+            {"mask": "any", "seed": 51},
+            {"mask": "causal", "lead": 0, "seed": 52},
+            *({"mask": mask, "seed": 59} for mask in ("none", "keys", "both", "row", "dead")),
+            *({"mask": mask, "lead": 2, "seed": 60} for mask in ("each", "heads", "keys", "dead")),
+        ),
     ),
     Check(
         "attention_repeats",
@@ -425,6 +440,10 @@ CHECKS = (
             {"mask": "both", "batch": 5, "seed": 28},
             {"mask": "window", "seed": 30},
             {"mask": "prefix", "seed": 96},
+            {"mask": "others", "seed": 97},
+            {"mask": "strict", "seed": 31},
+            {"mask": "both_left", "batch": 3, "seed": 98},
+            {"mask": "holes", "batch": 3, "empty": 1, "seed": 99},
             {"mask": "both", "batch": 1, "length": 1, "seed": 29},
             {"mask": "both", "batch": 9, "length": 40, "seed": 88},
         ),
@@ -498,7 +517,13 @@ CHECKS = (
         "x and the masks are not changed in place",
         LAYER,
         "inputs_kept",
-        bank=_of({"mask": "both", "seed": 51}, {"mask": "both", "batch": 1, "seed": 52}),
+        bank=_of(
+            {"mask": "both", "seed": 51},
+            {"mask": "both", "batch": 1, "seed": 52},
+            {"mask": "both_left", "seed": 60},
+            {"mask": "pad", "empty": 1, "seed": 61},
+            *({"mask": mask, "seed": 59} for mask in ("none", "pad", "causal", "others", "strict")),
+        ),
     ),
     Check(
         "layer_repeats",
@@ -510,6 +535,7 @@ CHECKS = (
     earlier_calls(
         LAYER,
         *_of({"mask": "both", "seed": 71}, {"length": 1, "seed": 72}),
+        masks=True,
         after=("layer_repeats",),
         name="layer_earlier_calls_leave_no_trace",
     ),
@@ -804,7 +830,7 @@ BUGS = (
             ],
         ],
         fill_lines=(FILL,),
-        says="the layer makes a causal mask of its own, whatever causal_mask is",
+        says="the layer makes a causal mask of its own, other than the one that it is handed",
         ask="What should a token see when no causal mask is handed in, or another one than the "
         "triangle?",
     ),

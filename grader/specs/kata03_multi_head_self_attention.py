@@ -23,15 +23,14 @@ from grader.properties import (
     workmanship,
 )
 from grader.strategies import (
+    CALLERS_MASKS,
     attention_roles,
     attention_weights,
-    causal,
     integer,
     laid_out,
     numbers,
     padding,
-    prefix,
-    window,
+    with_blind_queries,
     with_last_token_changed,
     with_padding_changed,
     word,
@@ -40,18 +39,21 @@ from grader.strategies import (
 NAME = "MultiHeadSelfAttention"
 
 # Which masks a word stands for: the kind of causal mask, the side of the padding.
-# Under each of them every token, padded ones too, sees at least one real token.
+# Under each but the last two every token, padded ones too, sees at least one real token.
 MASKS = {
     "none": ("", ""),
     "causal": ("causal", ""),
     "window": ("window", ""),
     "prefix": ("prefix", ""),
+    "others": ("others", ""),
     "pad": ("", "right"),
     "left": ("", "left"),
     "holes": ("", "holes"),
     "both": ("causal", "right"),
     # With padding on the right, the causal mask alone hides it from every real token.
     "both_holes": ("causal", "holes"),
+    "both_left": ("causal", "left"),
+    "strict": ("strict", ""),
 }
 
 
@@ -64,16 +66,15 @@ def build(recipe: Recipe) -> Case:
     # Weights (B, L, L) returned beside the output (B, L, D) are told apart by their shape.
     length += length == d_model
     seen, side = MASKS[word(recipe, "mask", "none")]
-    masks = {"causal": causal, "window": window, "prefix": prefix}
     pad_mask = padding(seed, batch, length, side=side) if side else None
-    if pad_mask is not None and seen:
+    if pad_mask is not None and seen and side != "left":
         pad_mask[:, 0] = True  # the one key that the first token may see
     case = Case(
         target=NAME,
         init={"d_model": d_model, "num_heads": heads},
         inputs={
             "x": numbers(seed, "x", batch, length, d_model) * times,
-            "causal_mask": masks[seen](length) if seen else None,
+            "causal_mask": CALLERS_MASKS[seen](length) if seen else None,
             "pad_mask": pad_mask,
         },
         weights=attention_weights(seed, d_model),
@@ -87,7 +88,7 @@ def build(recipe: Recipe) -> Case:
         compared=None if pad_mask is None else pad_mask[:, :, None],
         banned=frozenset({"scaled_dot_product_attention", "MultiheadAttention", "Transformer"}),
     )
-    return laid_out(case, recipe)
+    return laid_out(with_blind_queries(case), recipe)
 
 
 SIZES = {"batch": (1, 3), "length": (1, 5), "heads": (1, 3), "head_dim": (1, 4), "seed": (0, 999)}
@@ -167,6 +168,10 @@ CHECKS = (
             {"mask": "both_holes", "batch": 3, "seed": 30},
             {"mask": "window", "batch": 3, "seed": 31},
             {"mask": "prefix", "batch": 3, "seed": 88},
+            {"mask": "others", "seed": 89},
+            {"mask": "strict", "seed": 92},
+            {"mask": "both_left", "batch": 3, "seed": 90},
+            {"mask": "holes", "batch": 3, "empty": 1, "seed": 91},
             # Not so large that hidden weights of a renormalised softmax underflow.
             {"mask": "both_holes", "batch": 3, "times": 3, "seed": 32},
             {"mask": "both_holes", "batch": 9, "length": 40, "seed": 75},
@@ -231,7 +236,13 @@ CHECKS = (
         "the input and the masks are not changed in place",
         NAME,
         "inputs_kept",
-        bank=({"mask": "both", "seed": 51}, {"mask": "both", "batch": 1, "heads": 1, "seed": 52}),
+        bank=(
+            {"mask": "both", "seed": 51},
+            {"mask": "both", "batch": 1, "heads": 1, "seed": 52},
+            {"mask": "both_left", "seed": 60},
+            {"mask": "pad", "empty": 1, "seed": 61},
+            *({"mask": mask, "seed": 59} for mask in ("none", "pad", "causal", "others", "strict")),
+        ),
     ),
     Check(
         "repeats",
@@ -245,6 +256,7 @@ CHECKS = (
         {"mask": "both_holes", "seed": 71},
         # One token at a time, as in generation: what is kept of the last one gets in.
         {"length": 1, "seed": 80},
+        masks=True,
         after=("values_match", "masks_are_applied"),
     ),
     Check(

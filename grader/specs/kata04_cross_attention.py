@@ -160,6 +160,7 @@ CHECKS = (
             {"mask": "right", "batch": 3, "memory": 3, "heads": 3, "head_dim": 2, "seed": 29},
             # Not so large that hidden weights of a renormalised softmax underflow.
             {"mask": "holes", "batch": 3, "times": 3, "seed": 32},
+            {"mask": "holes", "batch": 3, "empty": 1, "seed": 79},
             {"mask": "holes", "batch": 9, "length": 36, "memory": 40, "seed": 75},
             {"mask": "holes", "batch": 2, "length": 3, "memory": 130, "head_dim": 2, "seed": 76},
         ),
@@ -223,6 +224,10 @@ CHECKS = (
         bank=(
             {"mask": "right", "seed": 51},
             {"mask": "right", "batch": 1, "heads": 1, "seed": 52},
+            {"mask": "holes", "seed": 60},
+            {"mask": "right", "empty": 1, "seed": 61},
+            {"mask": "left", "length": 6, "memory": 6, "seed": 59},
+            {"seed": 59},
         ),
     ),
     Check(
@@ -236,6 +241,7 @@ CHECKS = (
         NAME,
         {"mask": "right", "seed": 71},
         {"length": 1, "memory": 1, "seed": 72},
+        masks=True,
         after=("values_match", "mask_is_applied"),
     ),
     Check(

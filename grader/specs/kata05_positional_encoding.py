@@ -59,6 +59,7 @@ CHECKS = (
             {"length": 3, "batch": 5, "d_model": 8, "spare": 2, "seed": 9},
             # As large as people run it.
             {"length": 40, "batch": 9, "d_model": 64, "seed": 10},
+            {"length": 2, "batch": 130, "d_model": 4, "seed": 16},
             {"length": 3, "batch": 2, "d_model": 512, "seed": 15},
         ),
         draws=EVEN,
@@ -92,12 +93,15 @@ CHECKS = (
     ),
     Check(
         "more_than_max_len_is_refused",
-        "more tokens than max_len raise an exception",
+        "more tokens than max_len, 5000 unless given, raise an exception",
         NAME,
         "raises",
         bank=(
             {"length": 5, "spare": -1, "seed": 26},
             {"length": 7, "spare": -4, "d_model": 6, "seed": 27},
+            {"length": 3, "spare": -1, "seed": 29},
+            {"length": 9, "spare": -2, "mode": "train", "seed": 30},
+            {"call": "default", "length": 5001, "d_model": 1, "batch": 1, "seed": 28},
         ),
     ),
     Check(
@@ -164,7 +168,11 @@ CHECKS = (
         "a shorter or longer sequence before makes no difference",
         NAME,
         "values",
-        bank=({"earlier": 2, "seed": 55}, {"earlier": 7, "d_model": 6, "seed": 56}),
+        bank=(
+            {"earlier": 2, "seed": 55},
+            {"earlier": 7, "d_model": 6, "seed": 56},
+            {"earlier": 1, "length": 1, "seed": 58},
+        ),
         after=("values_match",),
     ),
     Check(
@@ -392,6 +400,7 @@ BUGS = (
         "pe-max-len-exceeded",
         (MAX_LEN, "self.max_len = max_len = max(max_len, 5000)"),
         variants=[
+            [(MAX_LEN, "self.max_len = max_len = max(max_len, 10000)")],
             [(RAISED, "x = x[:, : self.max_len]")],
             [(CODES, "codes = self.pe[[i % self.max_len for i in range(length)]]"), UNCHECKED],
         ],

@@ -209,7 +209,7 @@ CHECKS = (
         NAME,
         *(
             {**MEASURED, "seen": sublayer, "dropout": rate}
-            for rate in ("quarter", "none")
+            for rate in ("some", "none")
             for sublayer in SEEN
         ),
         after="dropout_sits_before_the_add",
@@ -224,7 +224,7 @@ CHECKS = (
             {
                 "seen": "attention",
                 "train": 1,
-                "dropout": "quarter",
+                "dropout": "some",
                 "batch": 64,
                 "length": 1,
                 "heads": 1,
@@ -278,6 +278,8 @@ CHECKS = (
             {"mask": "pad", "seed": 51},
             {"batch": 1, "length": 1, "heads": 1, "seed": 52},
             {"train": 1, "dropout": "all", "seed": 53},
+            {"mask": "left", "seed": 60},
+            {"seed": 59},
         ),
     ),
     Check(
@@ -288,7 +290,11 @@ CHECKS = (
         bank=({"mask": "pad", "dropout": "half", "seed": 54},),
     ),
     earlier_calls(
-        NAME, {"mask": "pad", "seed": 71}, {"length": 1, "seed": 72}, after=("mask_is_applied",)
+        NAME,
+        {"mask": "pad", "seed": 71},
+        {"length": 1, "seed": 72},
+        masks=True,
+        after=("mask_is_applied",),
     ),
     Check(
         "works_in_float32",
@@ -329,7 +335,7 @@ CHECKS = (
         "the layer is put together, not called",
         NAME,
         "banned",
-        bank=({"mask": "pad", "seed": 57},),
+        bank=({"mask": "pad", "seed": 57}, {"seed": 58}),
     ),
     left_out(
         NAME,

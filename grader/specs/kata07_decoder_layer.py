@@ -28,6 +28,7 @@ from grader.strategies import (
     linear_weights,
     norm_weights,
     numbers,
+    others,
     padding,
     prefix,
     with_dropout_seen,
@@ -57,6 +58,7 @@ MASKS = {
     "left": "pm",
     "holes": "pm",
     "prefix": "xm",  # a mask of the caller's own choice, not to be built anew
+    "others": "om",
 }
 # Sublayers that return zeros: where two mistakes are made at once, one of them shows alone.
 OFF = {
@@ -97,7 +99,8 @@ def _layer(recipe: Recipe) -> Case:
     d_ff = integer(recipe, "d_ff", 2 * d_model + 1)
     times, mask = integer(recipe, "times", 1), word(recipe, "mask", "none")
     kinds = MASKS[mask]
-    seen = causal if "c" in kinds else prefix if "x" in kinds else None
+    masks = {"c": causal, "x": prefix, "o": others}
+    seen = next((masks[kind] for kind in kinds if kind in masks), None)
     shown = "inner" if "c" in kinds else "right"
     side = mask if mask in ("left", "holes") else shown
     pad_mask = padding(seed, batch, length, side=side) if "p" in kinds else None
@@ -106,7 +109,7 @@ def _layer(recipe: Recipe) -> Case:
         "x": numbers(seed, "x", batch, length, d_model) * times,
         "memory": numbers(seed, "memory", batch, source, d_model) * times,
     }
-    masks = {
+    given = {
         "causal_mask": seen(length) if seen else None,
         "pad_mask": pad_mask,
         "memory_pad_mask": memory_pad_mask,
@@ -130,7 +133,7 @@ def _layer(recipe: Recipe) -> Case:
             "d_ff": d_ff,
             "dropout": DROPS[word(recipe, "dropout", "none")],
         },
-        inputs=tokens | masks,
+        inputs=tokens | given,
         weights=weights,
         roles=(
             *attention_roles("self_attn.", "self"),
@@ -190,6 +193,7 @@ CHECKS = (
             {"of": "mask", "length": 2, "device": "cpu"},
             {"of": "mask", "length": 1},
             {"of": "mask", "length": 70},
+            {"of": "mask", "length": 600},
         ),
         draws={"of": ["mask"], "length": (1, 9)},
         examples=9,
@@ -289,6 +293,9 @@ CHECKS = (
             {"mask": "holes", "length": 7, "source": 5, "seed": 18},
             {"mask": "left", "batch": 2, "length": 6, "source": 4, "seed": 19},
             {"mask": "prefix", "length": 6, "seed": 79},
+            {"mask": "others", "length": 4, "seed": 81},
+            {"mask": "all", "empty": 1, "seed": 80},
+            {"mask": "holes", "batch": 6, "empty": 1, "seed": 82},
             {"mask": "all", "batch": 1, "length": 1, "source": 3, "heads": 1, "seed": 20},
             # One side masked and not the other, where their lengths are equal.
             {"mask": "both", "length": 5, "source": 5, "seed": 75},
@@ -349,7 +356,7 @@ CHECKS = (
         LAYER,
         *(
             {**MEASURED, "seen": sublayer, "dropout": rate}
-            for rate in ("quarter", "none")
+            for rate in ("some", "none")
             for sublayer in SEEN
         ),
         after="dropout_sits_before_the_add",
@@ -365,7 +372,7 @@ CHECKS = (
                 "seen": sublayer,
                 "one_value": one_value,
                 "mode": "train",
-                "dropout": "quarter",
+                "dropout": "some",
                 "batch": 64,
                 "length": 1,
                 "source": 2,
@@ -410,6 +417,9 @@ CHECKS = (
             {"mask": "all", "seed": 14},
             {"batch": 1, "source": 1, "heads": 1, "seed": 5},
             {"mask": "all", "batch": 1, "seed": 6},
+            {"mask": "left", "seed": 60},
+            {"mask": "all", "empty": 1, "seed": 61},
+            *({"mask": mask, "seed": 59} for mask in ("none", "pad", "causal", "memory")),
         ),
     ),
     Check(
@@ -423,6 +433,7 @@ CHECKS = (
         LAYER,
         {"mask": "all", "seed": 71},
         {"length": 1, "seed": 72},
+        masks=True,
         after=("values_match", "masks_are_applied"),
     ),
     Check(
@@ -466,7 +477,7 @@ CHECKS = (
         "the layer is put together, not taken from torch",
         LAYER,
         "banned",
-        bank=({"mask": "all", "seed": 59},),
+        bank=({"mask": "all", "seed": 59}, {"seed": 60}),
     ),
     left_out(
         MASK,
@@ -648,8 +659,8 @@ MASK_BUGS = (
         "causal-wrong-device",
         (EVERYTHING, "everything = torch.ones(length, length, dtype=torch.bool)"),
         variants=[[(EVERYTHING, EVERYTHING.replace("device=device", 'device=device or "cpu"'))]],
-        says="the mask is made on another device than the one that `device` asks for, so a layer "
-        "on a GPU refuses it",
+        says="the mask is made on another device than the one that `device` asks for (None: "
+        "torch's default one), so a layer on a GPU refuses it",
         ask="Where does torch put a new tensor when it is told nothing about it?",
     ),
     bug(

@@ -63,7 +63,7 @@ def show(
     if failed:
         if verdict.status == "failed":
             title = failed[0].title
-        if failed[0].line:
+        if failed[0].line and place:
             place = f"{place}:{failed[0].line}"
     screen.heading(word, style, f"{name_of(verdict)} · {title}", place)
     if verdict.status != "not_started" or not brief:
