@@ -1,7 +1,6 @@
 """Grade on every save: `python -m grader watch`.
 
-Saves are told by watchfiles (events of the system, or polling), keys are read
-by prompt_toolkit, which also gives the terminal back as it was. A save counts
+Saves are told by watchfiles (events of the system, or polling). A save counts
 if it changed what the file holds, however it was written; one that comes during
 a grading ends it and starts another.
 """
@@ -12,21 +11,20 @@ import contextlib
 import os
 import queue
 import select
-import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from grader.catalog import Entry, written
 from grader.errors import UsageError
 from grader.isolation.interrupting import noting_interrupts
 from grader.isolation.parent import Grader, Job
 from grader.isolation.reading import read, state
+from grader.keyboard import Keyboard, keyboard
 from grader.model import Verdict
 from grader.practice.hinting import known, show_rung, take
 from grader.practice.hints import ladder
@@ -58,12 +56,6 @@ KEYS = "n next, h hint, l list, r reset, q quit"
 
 class SavedAgain(Exception):
     """A file holds something new while one is being graded."""
-
-
-class Keyboard(Protocol):
-    def fileno(self) -> int | None: ...
-
-    def pressed(self) -> list[str]: ...
 
 
 class Watcher:
@@ -321,55 +313,6 @@ class Saves:
             os.write(self._bell, b"!")
 
 
-class _Keys:
-    """Keys as they are pressed, without Enter."""
-
-    def __init__(self) -> None:
-        from prompt_toolkit.input import create_input
-
-        self.input = create_input(sys.stdin)
-
-    def fileno(self) -> int | None:
-        return self.input.fileno()
-
-    def pressed(self) -> list[str]:
-        if not select.select([self.input.fileno()], [], [], 0)[0]:
-            return []
-        found: list[str] = []
-        for press in self.input.read_keys():
-            name = str(getattr(press.key, "value", press.key))
-            if name == "c-z":
-                self._suspend()
-            else:
-                found.append(name)
-        # A terminal that is gone can be read from forever, and says nothing.
-        return found or (["q"] if self.input.closed else [])
-
-    def _suspend(self) -> None:
-        with self.input.cooked_mode():
-            os.kill(os.getpid(), signal.SIGTSTP)
-
-
-class _NoKeys:
-    """There is no keyboard: stdin is a file, a pipe or nothing."""
-
-    def fileno(self) -> int | None:
-        return None
-
-    def pressed(self) -> list[str]:
-        return []
-
-
-@contextmanager
-def _keyboard() -> Generator[Keyboard]:
-    if not sys.stdin or not sys.stdin.isatty() or os.name == "nt":
-        yield _NoKeys()
-        return
-    keys = _Keys()
-    with keys.input.raw_mode():
-        yield keys
-
-
 def watch(entries: Sequence[Entry], files: Sequence[str], settings: Settings, *, poll: bool) -> int:
     """Watch the files of these katas, or one file; return the exit code."""
     from grader.views.screen import Screen
@@ -392,12 +335,12 @@ def watch(entries: Sequence[Entry], files: Sequence[str], settings: Settings, *,
         grader.warm()
         saves = stack.enter_context(Saves([each.path for each in asked], poll=poll))
         watcher = Watcher(asked, settings, out, err, grader, saves)
-        keyboard = stack.enter_context(_keyboard())
+        keys = stack.enter_context(keyboard())
         out.line(f"watching {', '.join(sorted(map(written, folders)))}; a save is graded at once")
-        if keyboard.fileno() is not None:
+        if keys.fileno() is not None:
             out.line(KEYS)
         try:
-            return watcher.run(keyboard, interrupted)
+            return watcher.run(keys, interrupted)
         except KeyboardInterrupt:
             return 130
 
