@@ -40,7 +40,7 @@ def read(entry: Entry, path: Path, shown: str) -> bytes | Verdict:
         size = max(about.st_size, len(source)) / 1e6
         message = f"{shown} has {size:.1f} MB; no answer is longer than 1 MB"
         return not_loadable(entry, shown, message)
-    if _untouched(entry, source):
+    if untouched(entry, source):
         return not_started(entry, shown)
     return source
 
@@ -53,7 +53,7 @@ def state(entry: Entry) -> State:
         return "missing"
     except OSError:  # something is there, and grading it will say what
         return "started"
-    return "not started" if _untouched(entry, source) else "started"
+    return "not started" if untouched(entry, source) else "started"
 
 
 def stub(entry: Entry, level: Level = "guided") -> str:
@@ -61,7 +61,8 @@ def stub(entry: Entry, level: Level = "guided") -> str:
     return generate(entry.solution_path.read_text(encoding="utf-8"), level)
 
 
-def _untouched(entry: Entry, source: bytes) -> bool:
+def untouched(entry: Entry, source: bytes) -> bool:
+    """Tell whether a source is a stub as it is handed out, of whichever level."""
     return any(is_untouched(stub(entry, level), source) for level in LEVELS)
 
 

@@ -2,36 +2,55 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
-from collections.abc import Sequence
+import stat
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
 from grader.catalog import Entry, home
 from grader.errors import UsageError
-from grader.isolation.reading import LARGEST, stub
+from grader.isolation.endings import not_started
+from grader.isolation.reading import LARGEST, stub, untouched
 from grader.model import Verdict
 from grader.practice import scoring
-from grader.practice.clock import now
+from grader.practice.clock import now, shown
 from grader.practice.history import History
-from grader.practice.interviews import BUGS, LEFT_OUT, Interview, Rated, Round, save
+from grader.practice.interviews import BUGS, LEFT_OUT, Interview, Rated, Round, running, update
 from grader.practice.judging import Judge
 from grader.practice.measuring import measure
 from grader.practice.planting import left, plant_some
-from grader.practice.schedule import review
+from grader.practice.schedule import review, reviewed
 
+# Seconds. How long a file may be away while an editor puts another in its place.
+AWAY = 0.4
 TESTS = """# Tests of your own, as functions test_… with assertions. What the kata asks for is
 # there by its name; at the end they are run beside the solution and planted bugs.
 """
 
 
 class Conductor:
-    """One running interview, saved after every step."""
+    """One running interview, saved after every step.
 
-    def __init__(self, history: History, interview: Interview, entries: Sequence[Entry]) -> None:
+    Another command may be at the same interview: each change is made to what
+    is in the history by then, and a round that was ended meanwhile stays so.
+    `judges` gives a Judge for as long as one step needs it.
+    """
+
+    def __init__(
+        self,
+        history: History,
+        interview: Interview,
+        entries: Sequence[Entry],
+        judges: Callable[[], AbstractContextManager[Judge]] = Judge,
+    ) -> None:
         self.history = history
         self.interview = interview
         self.entries = {entry.slug: entry for entry in entries}
+        self.judges = judges
 
     # --- what is under way -----------------------------------------------------
 
@@ -44,13 +63,36 @@ class Conductor:
             raise UsageError(f"the kata {found.slug} of this interview is not there any more")
         return self.entries[found.slug]
 
-    def change(self, found: Round) -> None:
-        """Put a changed round in place and save."""
-        self.interview = save(self.history, self.interview.with_round(found))
+    def change(self, change: Callable[[Round], Round]) -> None:
+        """Change the round under way, and save."""
+        number = self.interview.index
+
+        def changed(interview: Interview) -> Interview:
+            if interview.index != number:
+                raise UsageError("the round was ended by another command meanwhile")
+            return interview.with_round(number, change(interview.rounds[number]))
+
+        self.interview = update(self.history, self.interview.uid, changed)
+
+    def note_time(self) -> None:
+        """Save how far the clock is, so that one that is set back gives no time back."""
+        self.interview = update(self.history, self.interview.uid, lambda interview: interview)
+
+    def refresh(self) -> bool:
+        """Take over what other commands did; False where the interview was ended by one."""
+        found = running(self.history)
+        if found is None or found.uid != self.interview.uid:
+            return False
+        self.interview = replace(found, seen=max(found.seen, self.interview.seen))
+        return True
+
+    def left(self) -> float:
+        """Return the seconds left."""
+        return self.interview.left(now())
 
     def over(self) -> bool:
         """Tell whether the time is up, or all rounds are done."""
-        return self.interview.left(now()) <= 0 or self.round is None
+        return self.left() <= 0 or self.round is None
 
     # --- steps -------------------------------------------------------------------
 
@@ -59,33 +101,51 @@ class Conductor:
         found = self.round
         if found is None or found.started is not None:
             return
-        started = replace(found, started=max(now(), self.interview.seen))
+        file, text, bugs = "", "", ()
         if found.kind != "questions":
             entry = self.entry(found)
-            number = self.interview.index + 1
-            path = self.folder() / f"{number}_{entry.stem}.py"
+            path = self.folder() / f"{self.interview.index + 1}_{entry.stem}.py"
             try:
                 text, bugs = self.first_text(entry, found)
             except UsageError:
                 # Nobody's fault, and no reason to be stuck: the round is left out.
-                self.change(replace(found, ended=now(), remark=LEFT_OUT))
+                self.change(lambda each: replace(each, ended=self.at(), remark=LEFT_OUT))
                 self.begin_round()
                 return
             write(path, text)
-            if found.kind == "build":
+            if found.kind == "build" and not tests_of(path).exists():
                 write(tests_of(path), TESTS)
-            started = replace(started, file=str(path), snapshot=text, bugs=bugs)
-        self.change(started)
+            file = str(path)
+        self.change(
+            lambda each: replace(each, started=self.at(), file=file, snapshot=text, bugs=bugs)
+        )
+
+    def prepare(self) -> None:
+        """Begin the first round, and have the clock start when it is ready.
+
+        Raises UsageError, with the interview abandoned, where its files cannot be written.
+        """
+        try:
+            self.folder().mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            self.abandon()
+            raise UsageError(f"{self.folder()} cannot be written: {error.strerror}") from error
+        self.begin_round()
+        self.interview = update(self.history, self.interview.uid, _starting_now)
+
+    def at(self) -> float:
+        """Return what the interview's clock shows: never more than its end."""
+        return min(max(now(), self.interview.seen), self.interview.ends)
 
     def folder(self) -> Path:
-        return home() / "interviews" / self.interview.uid[:8]
+        return folder_of(self.interview)
 
     def first_text(self, entry: Entry, found: Round) -> tuple[str, tuple[str, ...]]:
         if found.kind == "build":
             return stub(entry, "blank"), ()
         solution = entry.solution_path.read_text(encoding="utf-8")
         seed = random.Random(self.interview.uid).randrange(10_000)  # noqa: S311 - a choice
-        with Judge() as judge:
+        with self.judges() as judge:
             planted = plant_some(
                 entry.load_spec(),
                 solution,
@@ -102,104 +162,137 @@ class Conductor:
             return ""
         path = Path(found.file)
         try:
+            about = _there(path).stat()
             # What was saved after the end does not count.
-            if path.stat().st_mtime > self.interview.ends and self.over():
+            if shown(about.st_mtime) > self.interview.ends and self.over():
                 return "what was saved after the time was up does not count"
-            if path.stat().st_size > LARGEST:
+            if not stat.S_ISREG(about.st_mode):
+                return f"{path.name} is no file any more; what was there before counts"
+            if about.st_size > LARGEST:
                 return f"{path.name} is too large to be an answer; what was there before counts"
             text = path.read_bytes().decode("utf-8", "surrogateescape")
         except FileNotFoundError:
-            write(path, found.snapshot)
+            write(path, found.snapshot, over=False)
             return f"{path.name} was gone; it is back as it was last seen"
         except OSError as error:
             return f"{path.name} cannot be read ({error.strerror}); what was there before counts"
         if text != found.snapshot:
-            self.change(replace(found, snapshot=text))
+            self.change(lambda each: replace(each, snapshot=text))
         return ""
 
-    def check(self) -> Verdict:
-        """Grade the answer of the round under way as it was last seen."""
+    def check(self, *, asked: bool = True) -> Verdict:
+        """Grade the answer of the round under way as it was last seen.
+
+        Only what was `asked` for counts as an attempt, and a look at the stub is none.
+        """
         found = self.round
         assert found is not None  # noqa: S101 - asked before
         entry = self.entry(found)
         kata = entry.load_spec()
         source = found.snapshot.encode("utf-8", "surrogateescape")
-        with Judge() as judge:
-            bugs = found.bugs or None
-            verdict = judge.grade(entry, source, Path(found.file).name, bugs)
+        name = Path(found.file).name
+        if untouched(entry, source):
+            verdict = not_started(entry, name)
+        else:
+            with self.judges() as judge:
+                verdict = judge.grade(entry, source, name, found.bugs or None)
         if verdict.status == "grader_error":
             return verdict
-        at = min(max(now(), self.interview.seen), self.interview.ends)
+        at = self.at()
+        counted = asked and verdict.status != "not_started"
         passed = verdict.status == "passed"
         remaining = left(found.bugs, verdict) if found.bugs else None
         self.change(
-            replace(
-                found,
-                checks=found.checks + 1,
-                first=found.first or at,
-                passed=(found.passed or at) if passed else None,
+            lambda each: replace(
+                each,
+                checks=each.checks + counted,
+                first=each.first or (at if counted else None),
+                passed=(each.passed or at) if passed else None,
                 status=verdict.status,
                 score=verdict.score,
                 edges=scoring.edges(kata, verdict),
                 loops=scoring.loops(kata, verdict),
-                mended=None if remaining is None else len(found.bugs) - remaining,
-                met=tuple(dict.fromkeys([*found.met, *(bug.id for bug in verdict.bugs)])),
+                mended=None if remaining is None else len(each.bugs) - remaining,
+                met=tuple(dict.fromkeys([*each.met, *(bug.id for bug in verdict.bugs)])),
             )
         )
         return verdict
 
+    def take_hint(self) -> None:
+        """Count a hint."""
+        self.change(lambda each: replace(each, hints=each.hints + 1))
+
     def answer(self, text: str, points: tuple[int, ...]) -> None:
         """Keep the answer to the question at hand, and its rating."""
-        found = self.round
-        assert found is not None  # noqa: S101 - asked before
-        self.change(replace(found, answers=(*found.answers, Rated(text, points))))
+        self.change(lambda each: replace(each, answers=(*each.answers, Rated(text, points))))
 
     def close_round(self) -> None:
         """Grade what was last seen, measure the tests, and end the round."""
         found = self.round
         if found is None:
             return
+        tests, remark = found.tests, found.remark
         if found.kind != "questions" and found.started is not None:
             self.look()
-            self.check()
-            found = self.round or found
+            self.check(asked=False)
             if found.kind == "build":
-                found = self.measured(found)
-        ended = min(max(now(), self.interview.seen), self.interview.ends)
-        self.change(replace(found, ended=ended))
+                tests, remark = self.measured(found)
+        self.change(lambda each: replace(each, ended=self.at(), tests=tests, remark=remark))
 
-    def measured(self, found: Round) -> Round:
+    def measured(self, found: Round) -> tuple[float | None, str]:
+        """Return the share of bugs that the learner's own tests catch, and that in words."""
         entry = self.entry(found)
         path = tests_of(Path(found.file))
         try:
+            if not path.is_file():
+                return None, "no tests were written"
             tests = path.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return replace(found, tests=None, remark="no tests were written")
+        except OSError as error:
+            return None, f"the tests cannot be read: {error.strerror}"
         solution = entry.solution_path.read_text(encoding="utf-8")
-        with Judge() as judge:
+        with self.judges() as judge:
             result = measure(
                 entry.load_spec(),
                 solution,
                 tests,
                 lambda source, name: judge.call(entry, source, path.name, name),
             )
-        return replace(found, tests=result.share, remark=result.words)
+        return result.share, result.words
 
     def finish(self) -> None:
-        """End every round, write the scorecard, and tell the schedule how it went."""
+        """End every round, tell the schedule how it went, and work out the scorecard."""
         while self.round is not None:
             self.close_round()
-        parts = scoring.card(self.interview, tuple(self.entries.values()))
-        self.interview = save(self.history, replace(self.interview, state="finished", card=parts))
         for found in self.interview.rounds:
-            if found.kind == "build" and found.passed:
-                share = scoring.pace(found, self.entry(found).load_spec())
-                rating = "easy" if share == 1.0 else "good" if share >= 0.5 else "hard"
+            rating = scoring.rating(found, self.entry(found).load_spec())
+            # Whoever was stopped right here does it again: each counts once.
+            if rating is not None and reviewed(self.history, found.slug) < self.interview.at:
                 review(self.history, found.slug, rating, now())
+        parts = scoring.card(self.interview, tuple(self.entries.values()))
+        self.interview = update(
+            self.history,
+            self.interview.uid,
+            lambda each: replace(each, state="finished", card=parts),
+        )
 
     def abandon(self) -> None:
         """End the interview without a score; its files stay."""
-        self.interview = save(self.history, replace(self.interview, state="abandoned"))
+        self.interview = update(
+            self.history, self.interview.uid, lambda each: replace(each, state="abandoned")
+        )
+
+
+def folder_of(interview: Interview) -> Path:
+    """Return where the files of an interview lie."""
+    return home() / "interviews" / interview.uid[:8]
+
+
+def _starting_now(interview: Interview) -> Interview:
+    at = max(now(), interview.seen)
+    number = interview.index
+    return replace(interview, at=at).with_round(
+        number, replace(interview.rounds[number], started=at)
+    )
 
 
 def tests_of(path: Path) -> Path:
@@ -207,10 +300,22 @@ def tests_of(path: Path) -> Path:
     return path.with_name(f"{path.stem}_tests.py")
 
 
-def write(path: Path, text: str) -> None:
-    """Write a file of the interview; UsageError where that fails."""
+def write(path: Path, text: str, *, over: bool = True) -> None:
+    """Write a file of the interview, `over` one that is there or not at all.
+
+    Raises UsageError where that fails.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode("utf-8", "surrogateescape"))
+        with contextlib.suppress(FileExistsError), path.open("wb" if over else "xb") as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _there(path: Path) -> Path:
+    """Wait a little for a file that an editor may be about to put back; return its path."""
+    deadline = time.monotonic() + AWAY
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return path

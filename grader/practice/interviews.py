@@ -10,7 +10,7 @@ import json
 import random
 import sqlite3
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -108,9 +108,10 @@ class Interview:
         """Return the seconds left; a clock that was set back gives none back."""
         return max(0.0, self.ends - max(at, self.seen))
 
-    def with_round(self, changed: Round) -> Interview:
+    def with_round(self, number: int, changed: Round) -> Interview:
+        """Return it with another round in place of the one of a number (from 0)."""
         rounds = list(self.rounds)
-        rounds[self.index] = changed
+        rounds[number] = changed
         return replace(self, rounds=tuple(rounds))
 
 
@@ -161,18 +162,18 @@ def plan(
 # --- persistence ---------------------------------------------------------------
 
 
-def save(history: History, interview: Interview) -> Interview:
-    """Write an interview as it is now; UsageError where another one runs."""
-    interview = replace(interview, seen=max(interview.seen, now()))
+def begin(history: History, interview: Interview) -> Interview:
+    """Write an interview that begins; UsageError where another one runs."""
     try:
         with writing(history.path) as connection:
-            if interview.state == "running":
-                _refuse_second(connection, interview)
+            if _running(connection):
+                raise UsageError(
+                    "an interview is running already: python -m grader interview --resume goes "
+                    "on, --abandon ends it without a score"
+                )
             connection.execute(
                 """INSERT INTO interviews (uid, at, minutes, format, state, seen, rounds, card)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT (uid) DO UPDATE SET state = excluded.state, seen = excluded.seen,
-                    rounds = excluded.rounds, card = excluded.card""",
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
                 (
                     interview.uid,
                     interview.at,
@@ -180,7 +181,7 @@ def save(history: History, interview: Interview) -> Interview:
                     interview.format,
                     interview.state,
                     interview.seen,
-                    json.dumps([asdict(each) for each in interview.rounds]),
+                    _rounds(interview),
                     json.dumps(interview.card),
                 ),
             )
@@ -189,27 +190,48 @@ def save(history: History, interview: Interview) -> Interview:
     return interview
 
 
+def update(history: History, uid: str, change: Callable[[Interview], Interview]) -> Interview:
+    """Change the interview that runs, as it is by now: another command may be at it as well.
+
+    Raises UsageError where it does not run any more.
+    """
+    with writing(history.path) as connection:
+        row = _running(connection)
+        if row is None or row["uid"] != uid:
+            raise UsageError("the interview was ended by another command meanwhile")
+        interview = change(_interview(row))
+        interview = replace(interview, seen=max(interview.seen, now()))
+        connection.execute(
+            "UPDATE interviews SET at = ?, state = ?, seen = ?, rounds = ?, card = ? WHERE uid = ?",
+            (
+                interview.at,
+                interview.state,
+                interview.seen,
+                _rounds(interview),
+                json.dumps(interview.card),
+                uid,
+            ),
+        )
+    return interview
+
+
 def running(history: History) -> Interview | None:
     """Return the interview that runs, None if there is none."""
     with reading(history.path) as connection:
-        row = (
-            connection
-            and connection.execute("SELECT * FROM interviews WHERE state = 'running'").fetchone()
-        )
+        row = connection and _running(connection)
     return _interview(row) if row else None
 
 
-def finished(history: History) -> list[Interview]:
-    """Return the interviews that were finished, oldest first."""
+def last_finished(history: History) -> Interview | None:
+    """Return the interview that was finished last, None if there is none."""
     with reading(history.path) as connection:
-        rows = (
-            connection.execute(
-                "SELECT * FROM interviews WHERE state = 'finished' ORDER BY at"
-            ).fetchall()
-            if connection
-            else []
+        row = (
+            connection
+            and connection.execute(
+                "SELECT * FROM interviews WHERE state = 'finished' ORDER BY at DESC LIMIT 1"
+            ).fetchone()
         )
-    return [_interview(row) for row in rows]
+    return _interview(row) if row else None
 
 
 def rounds_from(text: str) -> tuple[Round, ...]:
@@ -223,13 +245,12 @@ def rounds_from(text: str) -> tuple[Round, ...]:
     return tuple(found)
 
 
-def _refuse_second(connection: sqlite3.Connection, interview: Interview) -> None:
-    row = connection.execute("SELECT uid FROM interviews WHERE state = 'running'").fetchone()
-    if row and row["uid"] != interview.uid:
-        raise UsageError(
-            "an interview is running already: python -m grader interview --resume goes on, "
-            "--abandon ends it without a score"
-        )
+def _running(connection: sqlite3.Connection) -> sqlite3.Row | None:
+    return connection.execute("SELECT * FROM interviews WHERE state = 'running'").fetchone()
+
+
+def _rounds(interview: Interview) -> str:
+    return json.dumps([asdict(each) for each in interview.rounds])
 
 
 def _interview(row: sqlite3.Row) -> Interview:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from types import TracebackType
 
 from grader.catalog import Entry
@@ -13,14 +15,22 @@ TIMEOUT = 20.0
 
 
 class Judge:
-    """Grades sources one after the other; a context manager, like the Grader it holds."""
+    """Grades sources one after the other; a context manager, like the Grader it holds.
 
-    def __init__(self, timeout: float = TIMEOUT) -> None:
+    `interrupted` is asked many times a second while it works, and stops it by
+    saying yes; without it, Ctrl-C does.
+    """
+
+    def __init__(
+        self, timeout: float = TIMEOUT, interrupted: Callable[[], bool] | None = None
+    ) -> None:
         self._timeout = timeout
+        self._interrupted = interrupted
+        self._stack = ExitStack()
 
     def __enter__(self) -> Judge:
-        self._noting = noting_interrupts()
-        self._grader = Grader(self._timeout, self._noting.__enter__())
+        interrupted = self._interrupted or self._stack.enter_context(noting_interrupts())
+        self._grader = self._stack.enter_context(Grader(self._timeout, interrupted))
         return self
 
     def __exit__(
@@ -29,8 +39,11 @@ class Judge:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._grader.__exit__(kind, error, trace)
-        self._noting.__exit__(kind, error, trace)
+        self._stack.__exit__(kind, error, trace)
+
+    def warm(self) -> None:
+        """Start loading what grading needs, in the background."""
+        self._grader.warm()
 
     def grade(
         self, entry: Entry, source: bytes, shown: str, bugs: tuple[str, ...] | None = None
@@ -46,4 +59,8 @@ class Judge:
         return self._run(Job(entry, shown, source, call=name))
 
     def _run(self, job: Job) -> Verdict:
-        return self._grader.grade(job, lambda _fraction, _title: None)
+        try:
+            return self._grader.grade(job, lambda _fraction, _title: None)
+        except KeyboardInterrupt:
+            self._grader.cancel()  # it may be asked again
+            raise

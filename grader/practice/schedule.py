@@ -61,6 +61,12 @@ def review(history: History, slug: str, rating: Rating, at: float) -> Review:
     return _noted(history, slug, rating, at, before)
 
 
+def reviewed(history: History, slug: str) -> float:
+    """Return when a kata was reviewed last, in seconds since 1970; 0 where it never was."""
+    known = history.cards().get(slug)
+    return float(json.loads(known[1])["at"]) if known else 0.0
+
+
 def rate_again(history: History, slug: str, rating: Rating) -> Review:
     """Rate the last review of a kata otherwise; UsageError where there was none."""
     known = history.cards().get(slug)

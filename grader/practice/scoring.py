@@ -8,6 +8,7 @@ from statistics import fmean
 from grader.catalog import Entry
 from grader.model import Kata, Verdict
 from grader.practice.interviews import LEFT_OUT, Interview, Round
+from grader.practice.schedule import Rating
 
 Part = tuple[str, float, float, str]
 # What a check looks at that is neither the plain values nor what is allowed.
@@ -69,6 +70,16 @@ def pace(found: Round, kata: Kata) -> float:
     return max(0.0, share - 0.2 * found.hints)
 
 
+def rating(found: Round, kata: Kata) -> Rating | None:
+    """Return how a round counts as a review of its kata; None where nothing was written."""
+    if found.kind != "build" or found.status in ("", "not_started"):
+        return None
+    if not found.passed:
+        return "again"
+    share = pace(found, kata)
+    return "easy" if share == 1.0 else "good" if share >= 0.5 else "hard"
+
+
 def edges(kata: Kata, verdict: Verdict) -> float | None:
     """Return the share of the checks of edge cases and numerics that passed; None without any."""
     plain = next((check.name for check in kata.checks if check.watch == "values"), "")
@@ -91,6 +102,8 @@ def total(parts: Sequence[Part]) -> tuple[float, float]:
 
 
 def _result(found: Round) -> str:
+    if found.started is None:
+        return f"{found.kind} not begun"
     if found.kind == "debug":
         mended = len(found.bugs) if found.passed else found.mended or 0
         return f"{mended} of {len(found.bugs)} mended"

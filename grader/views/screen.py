@@ -94,13 +94,19 @@ class Screen:
 
     def rows(self, rows: Sequence[tuple[str, str]]) -> None:
         """Print labels and what belongs to them, in two columns."""
+        for line in self.laid_out(rows):
+            self.console.print(line, soft_wrap=True)
+
+    def laid_out(self, rows: Sequence[tuple[str, str]]) -> list[Text]:
+        """Return labels and what belongs to them as lines of two columns."""
         width, _ = self.room(1)
+        lines: list[Text] = []
         for label, words in rows:
             for number, line in enumerate(self.text(words).wrap(self.console, width)):
                 head = " " * INDENT + ("" if number else self.text(label).plain)
                 line.rstrip()
-                whole = Text.assemble(head.ljust(INDENT + LABEL), line)
-                self.console.print(whole, soft_wrap=True)
+                lines.append(Text.assemble(head.ljust(INDENT + LABEL), line))
+        return lines
 
     def table(self, table: Table) -> None:
         """Print a table without the blanks that fill its last column."""
@@ -114,9 +120,9 @@ class Screen:
         return max(10, self.width - INDENT - LABEL), lines
 
     @contextmanager
-    def bar(self, title: str) -> Generator[Callable[[float, str], None]]:
+    def bar(self, title: str, words: str = "starting") -> Generator[Callable[[float, str], None]]:
         """Show how far a grading is; only where it moves and then goes away."""
-        if self.plain or not self.stream.isatty() or self.console.is_dumb_terminal:
+        if not self.moves:
             yield lambda _fraction, _title: None
             return
         from rich.progress import BarColumn, Progress, TextColumn
@@ -130,7 +136,7 @@ class Screen:
             redirect_stderr=False,
         )
         with progress:
-            task = progress.add_task(self._short(f"{title} starting"), total=1.0)
+            task = progress.add_task(self._short(f"{title} {words}"), total=1.0)
 
             def update(fraction: float, words: str) -> None:
                 progress.update(
@@ -148,6 +154,11 @@ class Screen:
         text = self.text(words.replace("\n", " "))
         text.truncate(max(10, self.width - 30), overflow="ellipsis" if self.unicode else "crop")
         return text.plain
+
+    @property
+    def moves(self) -> bool:
+        """Tell whether lines can be drawn anew: there is a terminal that can, and nobody minds."""
+        return not self.plain and self.stream.isatty() and not self.console.is_dumb_terminal
 
     @property
     def unicode(self) -> bool:

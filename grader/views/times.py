@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
 
 DAY = 24 * 3600.0
@@ -23,7 +24,8 @@ def span(seconds: float) -> str:
 
 def clock(seconds: float) -> str:
     """Return a span as a clock shows it: 12:05, 1:02:05; below zero as 0:00."""
-    minutes, rest = divmod(max(0, int(seconds)), 60)
+    # Up to the next second: it begins with the full time, and 0:00 is the end.
+    minutes, rest = divmod(max(0, math.ceil(seconds - 1e-3)), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
