@@ -214,11 +214,16 @@ def _overview(options: Options) -> int:
     from grader.practice.progress import next_step, progress
     from grader.submitting import rows_of_katas
     from grader.views.listing import show_overview
+    from grader.views.times import clock
 
     found = progress(now())
     steps = next_step(found.standings, now())
+    remarks: list[str] = []
+    if found.interview is not None:
+        remarks = [f"an interview is running, {clock(found.interview)} left"]
+        steps = [("next", "python -m grader interview --resume")]
     steps += [("all", "python -m grader list"), ("help", "python -m grader --help")]
-    show_overview(_stdout(options), rows_of_katas(found.standings), steps, found.streak)
+    show_overview(_stdout(options), rows_of_katas(found.standings), steps, found.streak, remarks)
     if found.fault:
         _complain(found.fault)
     return 0

@@ -42,7 +42,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _list(out: Screen, entries: Sequence[Entry]) -> None:
-    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="")
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, pad_edge=False, header_style="")
     for name in ("kata", "copy", "kept at"):
         table.add_column(name, justify="right" if name == "copy" else "left", no_wrap=True)
     table.add_column("lines", justify="right")

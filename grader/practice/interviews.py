@@ -222,6 +222,13 @@ def running(history: History) -> Interview | None:
     return _interview(row) if row else None
 
 
+def time_left(history: History, at: float) -> float | None:
+    """Return the seconds that the interview that runs has left, None if there is none."""
+    with reading(history.path) as connection:
+        row = connection and _running(connection)
+    return max(0.0, row["at"] + 60 * row["minutes"] - max(at, row["seen"])) if row else None
+
+
 def last_finished(history: History) -> Interview | None:
     """Return the interview that was finished last, None if there is none."""
     with reading(history.path) as connection:

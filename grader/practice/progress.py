@@ -13,6 +13,7 @@ from grader.errors import HistoryError
 from grader.isolation.reading import state
 from grader.practice.clock import day_of
 from grader.practice.history import History, Totals
+from grader.practice.interviews import time_left
 
 # failing: tried, and never passed. mastered: passed on several days, last without a hint.
 State = Literal["missing", "not started", "started", "failing", "passed", "mastered"]
@@ -39,11 +40,15 @@ class Standing:
 
 @dataclass(frozen=True)
 class Progress:
-    """All katas, the days in a row with an attempt, and why there is no history, if so."""
+    """All katas, the days in a row with an attempt, and why there is no history, if so.
+
+    `interview` is how many seconds the interview that runs has left, None if there is none.
+    """
 
     standings: Sequence[Standing]
     streak: int = 0
     fault: str = ""
+    interview: float | None = None
 
 
 def progress(now: float, history: History | None = None) -> Progress:
@@ -52,15 +57,17 @@ def progress(now: float, history: History | None = None) -> Progress:
     totals: dict[str, Totals] = {}
     due: dict[str, float] = {}
     days: list[str] = []
+    interview: float | None = None
     fault = ""
     try:
         totals = history.totals()
         due = {slug: at for slug, (at, _) in history.cards().items()}
         days = history.days()
+        interview = time_left(history, now)
     except HistoryError as error:
         fault = f"without the history: {error}"
     standings = [_standing(e, totals.get(e.slug), due.get(e.slug)) for e in katas()]
-    return Progress(standings, streak(days, day_of(now)), fault)
+    return Progress(standings, streak(days, day_of(now)), fault, interview)
 
 
 def streak(days: Sequence[str], today: str) -> int:

@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
@@ -325,29 +324,3 @@ def test_a_review_starts_what_is_due_from_a_blank_stub(run: Run, stub: Path) -> 
     done = run("review", "kata1", "--rate", "hard", **later)
     assert done.stdout.startswith("kata1 is rated hard and due in")
     assert len(History(stub.parents[1] / ".grader" / "history.db").cards()) == 1
-
-
-@pytest.mark.parametrize("words", [("reset", "kata1"), ("solution", "kata1"), ("review", "kata1")])
-def test_ctrl_c_at_a_question_changes_nothing(
-    stage: Path, environment: dict[str, str], stub: Path, words: tuple[str, ...]
-) -> None:
-    pexpect = pytest.importorskip("pexpect")
-    stub.write_text(WRONG)
-    terminal = pexpect.spawn(
-        sys.executable,
-        ["-m", "grader", *words],
-        cwd=str(stage),
-        env=environment | {"TERM": "xterm"},
-        encoding="utf-8",
-        timeout=30,
-        dimensions=(24, 40),
-    )
-    terminal.expect_exact("> ")
-    terminal.sendintr()
-    terminal.expect(pexpect.EOF)
-    terminal.close()
-    assert terminal.exitstatus == 130
-    assert "interrupted" in terminal.before
-    assert "Traceback" not in terminal.before
-    assert stub.read_text() == WRONG
-    assert not (stage / ".grader" / "backups").exists()
