@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -76,10 +77,13 @@ RunPython = Callable[..., "subprocess.CompletedProcess[str]"]
 def run_python() -> RunPython:
     """Run Python in a folder, with that folder's grader and not the installed one."""
 
-    def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        folder: Path, *arguments: str, stdin: IO[str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, *arguments],
             cwd=folder,
+            stdin=stdin,
             env=os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
             capture_output=True,
             encoding="utf-8",

@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from grader import catalog
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -47,3 +49,57 @@ def test_the_table_lists_every_kata() -> None:
 
 def test_the_screen_is_what_the_program_prints(copy: Path, run_python: RunPython) -> None:
     assert part("screen") == screen(copy, run_python)
+
+
+def commands(section: str) -> list[list[str]]:
+    """Return the commands of a section as they would be typed, in their order."""
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    body = text.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    found = re.findall(r"^python -m (grader.*?)(?: +#.*)?$", body, re.MULTILINE)
+    assert found, f"the README has no commands in {section}"
+    return [words.split() for words in found]
+
+
+def test_what_a_newcomer_types_to_practise_works_in_that_order(
+    stage: Path, run_python: RunPython, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a stage of small katas; what they ask is answered with yes, or by giving up."""
+    monkeypatch.setenv("EDITOR", "true")
+    (stage / "katas" / "kata03_noise.py").write_text('def answer():\n    assert False, "41"\n')
+    typed = stage / "typed"
+    says: list[str] = []
+    for words in commands("Practise") + commands("Mock interviews"):
+        typed.write_text("give up\n" if "solution" in words else "y\n1\n")
+        with typed.open() as stdin:
+            done = run_python(stage, "-m", *words, stdin=stdin)
+        assert done.returncode in (0, 1, 3), (words, done.stderr)
+        assert done.stderr == "", words
+        says.append(done.stdout)
+    everything = "\n".join(says)
+    for expected in (
+        "FAIL  kata3",
+        "1 attempt",
+        "+    return 42",
+        "nothing is due today",
+        "katas/kata03_noise.py is the stub again",
+        "2 bugs were planted",
+        "0 of 2 mended",
+        "left · round 1 of 3: build",
+        "round 2 of 3: find the bugs",
+        "of 100 points",
+    ):
+        assert expected in everything
+
+
+def test_the_keys_of_the_live_screen_are_those_of_the_program() -> None:
+    from grader.commands.live import LEGENDS
+
+    assert f"\n{LEGENDS['build']}\n```\n" in (REPOSITORY / "README.md").read_text(encoding="utf-8")
+
+
+def test_every_command_of_practice_is_in_the_table() -> None:
+    from grader.commands import VERBS
+
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    missing = [verb for verb in VERBS if f"`python -m grader {verb}" not in text]
+    assert missing == []
