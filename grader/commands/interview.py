@@ -42,7 +42,8 @@ def run(argv: Sequence[str]) -> int:
     if options.step == "scorecard":
         return _scorecard(out, history)
     interview = running(history)
-    step = options.step or ("status" if interview else "start")
+    # Words that begin one say what is meant, and that another one runs is then told.
+    step = options.step or ("status" if interview and not _begins(options) else "start")
     if options.resume or options.abandon:
         if options.step or (options.resume and options.abandon):
             raise UsageError("--resume and --abandon stand alone, and one at a time")
@@ -88,11 +89,14 @@ def _parser() -> Parser:
 
 def _refuse(options: argparse.Namespace, step: str) -> None:
     """Raise UsageError for words that do not go together."""
-    begins = options.minutes or options.katas or options.format or options.seed is not None
-    if step != "start" and begins:
+    if step != "start" and _begins(options):
         raise UsageError("--format, --minutes, --katas and --seed belong to interview start")
     if options.live and options.step not in ("", "start"):
         raise UsageError("--live goes with start and --resume: on the screen, steps are keys")
+
+
+def _begins(options: argparse.Namespace) -> bool:
+    return bool(options.minutes or options.katas or options.format or options.seed is not None)
 
 
 def _started(history: History, options: argparse.Namespace) -> Conductor:

@@ -10,7 +10,8 @@ from pathlib import Path
 from grader.catalog import katas, written
 from grader.commands import asking
 from grader.commands.editing import edit
-from grader.errors import UsageError
+from grader.errors import HistoryError, UsageError
+from grader.model import Verdict
 from grader.practice.clock import now
 from grader.practice.conducting import Conductor, folder_of, tests_of
 from grader.practice.hints import ladder
@@ -68,7 +69,11 @@ class Front:
 
 def take(front: Front, conductor: Conductor, step: str) -> int:
     """Take one step, or end the interview where its time is up; return the exit code."""
-    told = conductor.look()
+    try:
+        told = conductor.look()
+        conductor.note_time()
+    except HistoryError as error:  # what can be done without it is done
+        told = str(error)
     if told:
         front.out.line(told)
     back = conductor.interview.seen - now()
@@ -76,7 +81,6 @@ def take(front: Front, conductor: Conductor, step: str) -> int:
         front.out.line(
             f"the clock was set back by {span(back)}; the interview's stays until it catches up"
         )
-    conductor.note_time()
     if conductor.over():
         front.out.line("the time is up" if conductor.round else "all rounds are done")
         return finish(front, conductor)
@@ -129,7 +133,19 @@ def check(front: Front, conductor: Conductor) -> int:
     """Grade the answer, and say what fails."""
     _coding(conductor, f"nothing is graded in this round: {front.how('next')}")
     with front.busy("grading"):
-        verdict = conductor.check()
+        verdict = conductor.grade()
+    fault = ""
+    try:
+        conductor.note(verdict)
+    except HistoryError as error:
+        fault = f"this attempt was not recorded: {error}"
+    code = _show_verdict(front, conductor, verdict)
+    if fault:
+        front.out.line(fault)
+    return code
+
+
+def _show_verdict(front: Front, conductor: Conductor, verdict: Verdict) -> int:
     left = clock(conductor.left())
     if verdict.status == "passed":
         front.out.line(f"PASS  {left} left", "bold")

@@ -177,27 +177,34 @@ class Conductor:
         except OSError as error:
             return f"{path.name} cannot be read ({error.strerror}); what was there before counts"
         if text != found.snapshot:
+            # In mind first: where it cannot be kept, it can be graded all the same.
+            seen = replace(found, snapshot=text)
+            self.interview = self.interview.with_round(self.interview.index, seen)
             self.change(lambda each: replace(each, snapshot=text))
         return ""
 
-    def check(self, *, asked: bool = True) -> Verdict:
-        """Grade the answer of the round under way as it was last seen.
-
-        Only what was `asked` for counts as an attempt, and a look at the stub is none.
-        """
+    def grade(self) -> Verdict:
+        """Grade the answer of the round under way as it was last seen."""
         found = self.round
         assert found is not None  # noqa: S101 - asked before
         entry = self.entry(found)
-        kata = entry.load_spec()
         source = found.snapshot.encode("utf-8", "surrogateescape")
         name = Path(found.file).name
         if untouched(entry, source):
-            verdict = not_started(entry, name)
-        else:
-            with self.judges() as judge:
-                verdict = judge.grade(entry, source, name, found.bugs or None)
-        if verdict.status == "grader_error":
-            return verdict
+            return not_started(entry, name)
+        with self.judges() as judge:
+            return judge.grade(entry, source, name, found.bugs or None)
+
+    def note(self, verdict: Verdict, *, asked: bool = True) -> None:
+        """Keep a verdict on the answer of the round under way.
+
+        Only what was `asked` for counts as an attempt; a look at the stub is none,
+        and a fault of the grader is not kept at all.
+        """
+        found = self.round
+        if found is None or verdict.status == "grader_error":
+            return
+        kata = self.entry(found).load_spec()
         at = self.at()
         counted = asked and verdict.status != "not_started"
         passed = verdict.status == "passed"
@@ -216,7 +223,6 @@ class Conductor:
                 met=tuple(dict.fromkeys([*each.met, *(bug.id for bug in verdict.bugs)])),
             )
         )
-        return verdict
 
     def take_hint(self) -> None:
         """Count a hint."""
@@ -234,7 +240,7 @@ class Conductor:
         tests, remark = found.tests, found.remark
         if found.kind != "questions" and found.started is not None:
             self.look()
-            self.check(asked=False)
+            self.note(self.grade(), asked=False)
             if found.kind == "build":
                 tests, remark = self.measured(found)
         self.change(lambda each: replace(each, ended=self.at(), tests=tests, remark=remark))

@@ -198,9 +198,16 @@ def terminal(stage: Path, environment: dict[str, str]) -> Iterator[Callable[...,
     """Start commands in terminals of their own; all are over afterwards."""
     started: list[Terminal] = []
 
-    def start(*words: str, columns: int = 80, shell: bool = False, **more: str) -> Terminal:
+    def start(
+        *words: str,
+        columns: int = 80,
+        shell: bool = False,
+        folder: Path = stage,
+        **more: str,
+    ) -> Terminal:
         command = ["-m", "grader", *words]
-        made = Terminal(command, stage, environment | more, columns=columns, shell=shell)
+        ours = environment | {"PYTHONPATH": str(folder)} | more
+        made = Terminal(command, folder, ours, columns=columns, shell=shell)
         started.append(made)
         return made
 

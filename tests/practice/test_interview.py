@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +16,7 @@ import pytest
 from grader.catalog import katas
 from grader.errors import UsageError
 from grader.model import Verdict
+from grader.practice.history import History
 from grader.practice.interviews import MINUTES, ROUNDS, Interview, Rated, Round, plan
 from grader.practice.measuring import measure
 from grader.practice.scoring import card, total
@@ -126,6 +130,12 @@ def test_only_one_runs_at_a_time_and_it_may_be_abandoned(run: Run) -> None:
     done = run(*ONE)
     assert (done.returncode, done.stdout) == (2, "")
     assert "an interview is running already" in done.stderr
+    done = run("interview", "--minutes", "45")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "an interview is running already" in done.stderr
+    home = run().stdout
+    assert re.search(r"an interview is running, \d\d:\d\d left", home)
+    assert "next      python -m grader interview --resume" in home
     assert run("interview", "--abandon", stdin="n\n").returncode == 1
     assert run("interview", "status").returncode == 0
     assert "without a score" in run("interview", "--abandon", "--yes").stdout
@@ -143,6 +153,55 @@ def test_finishing_early_grades_what_is_there(run: Run, file: Callable[[int], Pa
     assert run("interview", "status").returncode == 2
 
 
+def test_what_was_failed_is_due_again_tomorrow(
+    run: Run, stage: Path, file: Callable[[int], Path]
+) -> None:
+    run(*ONE, **at(0))
+    file(1).write_text(WRONG)
+    run("interview", "finish", **at(2))
+    cards = History(stage / ".grader" / "history.db").cards()
+    assert list(cards) == ["echo"], "and nothing is due for what was not begun"
+    due, card_ = cards["echo"]
+    assert json.loads(card_)["rating"] == "again"
+    assert due - START <= 2 * 24 * 3600
+
+
+def test_a_locked_history_costs_a_line_and_not_the_verdict(
+    run: Run, stage: Path, file: Callable[[int], Path]
+) -> None:
+    run(*ONE)
+    file(1).write_text(WRONG)
+    other = sqlite3.connect(stage / ".grader" / "history.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    done = run("interview", "check")
+    other.execute("COMMIT")
+    other.close()
+    assert done.returncode == 1
+    assert "FAILED" in done.stdout, "what was saved last is graded"
+    assert "this attempt was not recorded: .grader/history.db cannot be written" in " ".join(
+        done.stdout.split()
+    )
+    assert run("interview", "check").returncode == 1
+
+
+def test_two_commands_at_once_count_both(
+    run: Run, stage: Path, environment: dict[str, str]
+) -> None:
+    run(*ONE)
+    command = [sys.executable, "-m", "grader", "interview", "hint"]
+    both = [
+        subprocess.Popen(command, cwd=stage, env=environment, stdout=subprocess.DEVNULL)
+        for _ in range(3)
+    ]
+    assert [each.wait(60) for each in both] == [0, 0, 0]
+    (record,) = [
+        json.loads(line)
+        for line in run("history", "--export", "-").stdout.splitlines()
+        if '"kind": "interview"' in line
+    ]
+    assert json.loads(record["rounds"])[0]["hints"] == 3
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -150,6 +209,12 @@ def test_finishing_early_grades_what_is_there(run: Run, file: Callable[[int], Pa
         (["--resume"], "no interview is running"),
         (["start", "--minutes", "soon"], "--minutes 'soon' is not a number"),
         (["start", "--minutes", "0"], "--minutes 0 is not between 1 and 240"),
+        (["start", "--minutes", "inf"], "--minutes inf is not between 1 and 240"),
+        (["start", "--minutes", "1e999"], "--minutes 1e999 is not between 1 and 240"),
+        (["--minutes", ""], "--minutes '' is not a number"),
+        (["start", "--seed", "x"], "'x' is not a whole number"),
+        (["scorecard"], "no interview was finished yet"),
+        (["status", "--live"], "--live goes with start and --resume"),
         (["start", "--minutes", "nan"], "--minutes nan is not between 1 and 240"),
         (["start", "--minutes", "-5"], "--minutes"),
         (["start", "--katas", "kata77"], "no kata is called 'kata77'"),

@@ -265,6 +265,54 @@ def test_after_a_kill_it_is_taken_up_again(
     assert kept(stage)["rounds"][0]["checks"] == 1
 
 
+def test_while_the_machine_sleeps_the_clock_runs(
+    terminal: Start, file: Callable[[int], Path]
+) -> None:
+    seen = terminal(*WORDS, **fast(60))
+    seen.shows(STARTED)
+    file(1).write_text(RIGHT)
+    seen.look(0.8)
+    before = seconds_left("\n".join(seen.lines))
+    seen.child.kill(signal.SIGSTOP)
+    time.sleep(5)
+    seen.child.kill(signal.SIGCONT)
+    seen.look(1)
+    assert seconds_left("\n".join(seen.lines)) < before - 5 * 60
+    seen.child.kill(signal.SIGSTOP)
+    time.sleep(before / 60)
+    seen.child.kill(signal.SIGCONT)
+    seen.sees("the time is up", "passed; debug not begun")
+    assert seen.ended() == 0
+
+
+def test_a_real_kata_is_graded_on_the_screen(terminal: Start, copy: Path) -> None:
+    seen = terminal("interview", "--katas", "kata1", "--seed", "3", folder=copy)
+    seen.shows(STARTED, "kata1 · Softmax along a dimension")
+    (path,) = (copy / ".grader" / "interviews").glob("*/1_kata01_softmax_dim.py")
+    solution = (copy / "solutions" / "kata01_softmax_dim.py").read_text()
+    path.write_text(solution.replace("amax(dim=dim, keepdim=True)", "amax()"))
+    seen.look(0.8)
+    seen.type("c")
+    seen.shows("^grading$", r"(29:\d\d|30:00) left")
+    seen.sees("^(FAILED|PASS)")
+    path.write_text(solution)
+    seen.look(0.8)
+    seen.type("c")
+    seen.sees("^PASS")
+    path.write_text(solution.replace("    powers =", "    while True: pass\n    powers ="))
+    seen.look(0.8)
+    seen.type("c")
+    seen.shows("^grading$")
+    seen.type("\x03")
+    seen.sees("stopped; nothing of that step was kept")
+    path.write_text(solution)
+    seen.look(0.8)
+    seen.type("n")
+    seen.shows("round 2 of 3: find the bugs", "planted +2 bugs", patience=90)
+    seen.type("q")
+    assert seen.ended() == 0
+
+
 def test_another_terminal_may_take_steps_meanwhile(
     terminal: Start, file: Callable[[int], Path], run: Run, stage: Path
 ) -> None:
