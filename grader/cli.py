@@ -184,8 +184,8 @@ def _settings(options: Options) -> Settings:
 
 def _list(options: Options) -> int:
     from grader.practice.clock import now
+    from grader.practice.overview import rows_of_katas
     from grader.practice.progress import due_now, progress
-    from grader.submitting import rows_of_katas
 
     found = progress(now())
     standings = due_now(found.standings, now()) if options.due else found.standings
@@ -211,8 +211,8 @@ def _overview(options: Options) -> int:
     if options.json or options.files:
         raise UsageError("--json and --file need a kata: python -m grader kata1 --json")
     from grader.practice.clock import now
+    from grader.practice.overview import rows_of_katas
     from grader.practice.progress import next_step, progress
-    from grader.submitting import rows_of_katas
     from grader.views.listing import show_overview
     from grader.views.times import clock
 

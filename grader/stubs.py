@@ -151,7 +151,11 @@ class _Writer:
         raise SpecError(f"line {node.lineno}: no body found")  # pragma: no cover
 
     def segment(self, node: ast.stmt) -> str:
-        return ast.get_source_segment("\n".join(self.lines), node) or ""
+        # ast.get_source_segment goes through the whole text each time. Columns count bytes.
+        lines = [line.encode() for line in self.lines[node.lineno - 1 : node.end_lineno]]
+        lines[-1] = lines[-1][: node.end_col_offset]
+        lines[0] = lines[0][node.col_offset :]
+        return b"\n".join(lines).decode()
 
     def steps(self, node: Function) -> Iterator[str]:
         number = 0

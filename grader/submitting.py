@@ -16,11 +16,9 @@ from grader.isolation.reading import read, state
 from grader.model import Verdict
 from grader.practice.clock import now
 from grader.practice.history import Origin
-from grader.practice.progress import Standing, progress
 from grader.practice.recording import Kept, keep
 
 if TYPE_CHECKING:
-    from grader.views.listing import Row
     from grader.views.screen import Screen
     from grader.views.terminal import Context
 
@@ -187,32 +185,6 @@ def context(submission: Submission) -> Context:
         submission.again,
         f"python -m grader {after.name}" if after else "",
     )
-
-
-def rows_of_katas(standings: Sequence[Standing] | None = None) -> list[Row]:
-    """Return what a list of katas shows, of all of them by default."""
-    from grader.views.listing import Row
-    from grader.views.times import span, when
-
-    at = now()
-    if standings is None:
-        standings = progress(at).standings
-    return [
-        Row(
-            each.entry.number,
-            each.entry.name,
-            spec.title,
-            each.state,
-            spec.minutes,
-            written(each.entry.stub_path),
-            each.score,
-            each.attempts,
-            "" if each.best is None else span(each.best),
-            "" if each.due is None else when(each.due, at),
-        )
-        for each in standings
-        for spec in [each.entry.load_spec()]
-    ]
 
 
 def following(entry: Entry) -> Entry | None:

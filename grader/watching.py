@@ -35,7 +35,6 @@ from grader.submitting import (
     Submission,
     following,
     record,
-    rows_of_katas,
     show,
     submissions,
     tell_of_review,
@@ -218,6 +217,7 @@ class Watcher:
                 self.screen.line(fault)
 
     def show_list(self) -> None:
+        from grader.practice.overview import rows_of_katas
         from grader.views.listing import show_list
 
         show_list(self.screen, rows_of_katas())

@@ -63,6 +63,8 @@ def stub(entry: Entry, level: Level = "guided") -> str:
 
 def untouched(entry: Entry, source: bytes) -> bool:
     """Tell whether a source is a stub as it is handed out, of whichever level."""
+    if b"NotImplementedError" not in source:  # most answers; the stubs need not be made
+        return False
     return any(is_untouched(stub(entry, level), source) for level in LEVELS)
 
 
