@@ -25,13 +25,18 @@ def chosen(name: str, verb: str) -> Entry:
 
 def answered(screen: Screen, question: str) -> str:
     """Ask, and return the line that was typed; empty where nobody answers."""
+    return typed(screen, question) or ""
+
+
+def typed(screen: Screen, question: str) -> str | None:
+    """Ask, and return the line that was typed; None where there is none, as after Ctrl-D."""
     screen.line(question)
     screen.stream.write("> ")
     screen.stream.flush()
     line = sys.stdin.readline() if sys.stdin else ""
     if not line.endswith("\n") or not sys.stdin.isatty():
         screen.line()  # nobody's Enter has ended the line
-    return line.strip()
+    return line.strip() if line else None
 
 
 def agreed(screen: Screen, question: str) -> bool:

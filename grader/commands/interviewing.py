@@ -42,8 +42,14 @@ class Front:
             yield
 
     def answered(self, question: str) -> str:
-        """Ask, and return the line that was typed."""
-        return asking.answered(self.out, question)
+        """Ask, and return the line that was typed.
+
+        Ctrl-D leaves the question as Ctrl-C does; only a script may have nothing to say.
+        """
+        line = asking.typed(self.out, question)
+        if line is None and sys.stdin.isatty():
+            raise KeyboardInterrupt
+        return line or ""
 
     def edit(self, path: Path, meanwhile: Callable[[], None]) -> None:
         """Open a file in the editor, and wait for it."""

@@ -79,12 +79,10 @@ class LiveFront(Front):
         found = self.conductor.round
         legend = self.doing or (LEGENDS[found.kind] if found else "")
         rule = "─" if self.out.unicode else "-"
-        return [
-            self.out.text(rule * self.out.width, "dim"),
-            self.out.text(headline, "bold"),
-            *self.out.laid_out(rows),
-            *self.out.text(legend).wrap(self.out.console, self.out.width),
-        ]
+        above = [self.out.text(rule * self.out.width, "dim"), *self.out.wrapped(headline, "bold")]
+        below = self.out.wrapped(legend)
+        room = self.pinned.room - len(above) - len(below)
+        return [*above, *self.out.laid_out(rows)[: max(0, room)], *below]
 
     def headline(self) -> str:
         """Return the line below a question."""

@@ -20,9 +20,10 @@ def ask(
     late: Callable[[], bool],
     interrupted: Callable[[], bool],
 ) -> str:
-    """Return the line that was typed; empty where it is too late, or nobody can answer.
+    """Return the line that was typed; empty where it is too late.
 
-    Raises KeyboardInterrupt for Ctrl-C, and where the process was told to end.
+    Raises KeyboardInterrupt for Ctrl-C and Ctrl-D, where the process was told
+    to end, and where the terminal is gone.
     """
 
     async def watch() -> None:
@@ -48,4 +49,4 @@ def ask(
     try:
         return session.prompt("> ", pre_run=begin).strip()
     except EOFError:
-        return ""
+        raise KeyboardInterrupt from None

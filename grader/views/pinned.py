@@ -25,6 +25,11 @@ class Pinned:
         self._live: Live | None = None
         self._drawn: list[Text] = []
 
+    @property
+    def room(self) -> int:
+        """The lines there can be: what scrolls off the screen cannot be taken back."""
+        return max(1, self._screen.console.height - 1)
+
     @contextmanager
     def shown(self) -> Generator[None]:
         """Show the lines until the end of the block."""
@@ -47,7 +52,7 @@ class Pinned:
 
     def draw(self) -> None:
         """Draw what has changed."""
-        lines = list(self._lines())
+        lines = list(self._lines())[: self.room]
         if self._live is not None and lines != self._drawn:
             self._live.update(Group(*lines), refresh=True)
             self._drawn = lines

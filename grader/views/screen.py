@@ -145,6 +145,10 @@ class Screen:
 
             yield update
 
+    def wrapped(self, words: str, style: str = "") -> list[Text]:
+        """Return words as the lines that they take at this width."""
+        return list(self.text(words, style).wrap(self.console, self.width))
+
     def _wrapped(self, text: Text) -> None:
         for line in text.wrap(self.console, self.width) or [Text()]:
             line.rstrip()

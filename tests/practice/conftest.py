@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -57,6 +58,8 @@ class Terminal:
         # A terminal answers when it is asked where its cursor is.
         self.screen.write_process_input = self._answer
         self.raw = b""
+        # How the terminal was left, as termios tells it.
+        self.modes: list[Any] = []
 
     def _answer(self, text: str) -> None:
         with contextlib.suppress(OSError):
@@ -131,6 +134,7 @@ class Terminal:
         while self.child.isalive() and time.monotonic() < deadline:
             self.look()
         self.look(0.2)
+        self.modes = termios.tcgetattr(self.child.child_fd)
         self.child.close()
         code, signal = self.child.exitstatus, self.child.signalstatus
         return code if code is not None else -signal
@@ -201,13 +205,14 @@ def terminal(stage: Path, environment: dict[str, str]) -> Iterator[Callable[...,
     def start(
         *words: str,
         columns: int = 80,
+        rows: int = 40,
         shell: bool = False,
         folder: Path = stage,
         **more: str,
     ) -> Terminal:
         command = ["-m", "grader", *words]
         ours = environment | {"PYTHONPATH": str(folder)} | more
-        made = Terminal(command, folder, ours, columns=columns, shell=shell)
+        made = Terminal(command, folder, ours, columns=columns, rows=rows, shell=shell)
         started.append(made)
         return made
 

@@ -24,7 +24,9 @@ WRONG = 'def answer():\n    assert False, "41"\n'
 SLOW = "import time\ndef answer():\n    time.sleep(20)\n    return 42\n"
 WORDS = ("interview", "start", "--format", "screen", "--katas", "kata1", "--seed", "3")
 SHELL = "$PYTHON -m grader"
-STARTED = r"\d+:\d\d left . round 1 of 3: build"
+# The keys are there once the round is ready; what is typed before is not listened to.
+KEYS = r"(.|\n)*q\s+leave"
+STARTED = rf"\d+:\d\d left . round 1 of 3: build{KEYS}"
 
 
 def fast(rate: float) -> dict[str, str]:
@@ -80,7 +82,7 @@ def test_a_whole_interview_with_the_clock_sped_up(  # noqa: PLR0915 - thirty min
     seen.type("c")
     seen.sees(r"^PASS  \d\d:\d\d left", "next +press n")
     seen.type("n")
-    seen.shows(r"round 2 of 3: find the bugs", "planted +2 bugs")
+    seen.shows(rf"round 2 of 3: find the bugs{KEYS}", "planted +2 bugs")
     file(2).write_text(file(2).read_text().replace('wrong += ["too-quiet"]', "wrong += []"))
     seen.look(0.7)
     seen.type("c")
@@ -88,9 +90,9 @@ def test_a_whole_interview_with_the_clock_sped_up(  # noqa: PLR0915 - thirty min
     seen.type("n")
     seen.shows("this round has not passed: end it all the same")
     seen.enter("n")
-    seen.shows("round 2 of 3")
+    seen.shows(f"round 2 of 3{KEYS}")
     seen.type("n")
-    seen.look(0.5)
+    seen.shows("end it all the same.*\n>")
     seen.enter("y")
     seen.shows("round 3 of 3: follow-up questions", "n ask, f finish, q leave")
     seen.type("n")
@@ -100,7 +102,7 @@ def test_a_whole_interview_with_the_clock_sped_up(  # noqa: PLR0915 - thirty min
     seen.shows("What a good answer mentions:", "1. +it is the answer", "Which of these")
     seen.enter("1, 9")
     seen.sees("kept: 1 of 2 points named")
-    seen.shows("question 2 of 2")
+    seen.shows(f"question 2 of 2{KEYS}")
     seen.type("n")
     seen.sees("question 2 of 2: Why not 41")
     seen.enter()
@@ -141,12 +143,11 @@ def test_at_zero_what_is_there_is_graded_without_a_key(
 def test_at_zero_a_question_is_over_too(terminal: Start, stage: Path) -> None:
     seen = terminal(*WORDS, "--minutes", "2", **fast(12))
     seen.shows(STARTED)
-    for _ in range(2):
+    for number in (2, 3):
         seen.type("n")
-        seen.shows("end it all the same")
+        seen.shows("end it all the same.*\n>")
         seen.enter("y")
-        seen.look(0.7)
-    seen.shows("round 3 of 3")
+        seen.shows(f"round {number} of 3{KEYS}")
     seen.type("n")
     seen.shows("question 1 of 2")
     seen.type("half an ans")
@@ -155,13 +156,8 @@ def test_at_zero_a_question_is_over_too(terminal: Start, stage: Path) -> None:
     assert kept(stage)["rounds"][2]["answers"] == []
 
 
-@pytest.mark.parametrize("during", ["key", "grading", "question"])
-@pytest.mark.parametrize("how", ["c-c", "SIGTERM", "SIGHUP", "SIGINT"])
-def test_the_terminal_is_given_back_and_the_interview_goes_on(
-    terminal: Start, file: Callable[[int], Path], run: Run, how: str, during: str
-) -> None:
-    seen = terminal(*WORDS)
-    before = termios.tcgetattr(seen.child.child_fd)
+def lead_to(seen: Any, file: Callable[[int], Path], during: str) -> None:
+    """Bring the screen to a grading, a question of its own, or one of the interview."""
     seen.shows(STARTED)
     if during == "grading":
         file(1).write_text(SLOW)
@@ -171,25 +167,59 @@ def test_the_terminal_is_given_back_and_the_interview_goes_on(
     elif during == "question":
         seen.type("f")
         seen.shows("end the interview now")
-    if how == "c-c" or (how, during) == ("SIGINT", "question"):
-        seen.type("\x03")
+    elif during == "answer":
+        for number in (2, 3):
+            seen.type("n")
+            seen.shows("end it all the same.*\n>")
+            seen.enter("y")
+            seen.shows(f"round {number} of 3{KEYS}")
+        seen.type("n")
+        seen.shows("question 1 of 2")
+
+
+@pytest.mark.parametrize("during", ["key", "grading", "question", "answer"])
+@pytest.mark.parametrize("how", ["c-c", "SIGTERM", "SIGHUP", "SIGINT"])
+def test_the_terminal_is_given_back_and_the_interview_goes_on(
+    terminal: Start, file: Callable[[int], Path], run: Run, how: str, during: str
+) -> None:
+    seen = terminal(*WORDS)
+    before = termios.tcgetattr(seen.child.child_fd)
+    lead_to(seen, file, during)
+    if how != "c-c":
+        seen.child.kill(getattr(signal, how))
+    # At a prompt an interrupt of the system is a Ctrl-C like any other: it leaves the question.
+    if how == "c-c" or (how == "SIGINT" and during in ("question", "answer")):
+        if how == "c-c":
+            seen.type("\x03")
         if during != "key":
             seen.sees("stopped; nothing of that step was kept")
-            seen.shows(STARTED)
+            seen.shows(rf"left . round \d of 3{KEYS}")
             seen.type("\x03")
-    else:
-        seen.child.kill(getattr(signal, how))
     seen.sees(r"the interview goes on: (29:\d\d|30:00) left", "python -m grader interview --resume")
     assert seen.ended() == 130
     assert seen.cursor_is_shown()
+    assert seen.modes[:4] == before[:4]
     assert "Traceback" not in seen.text
-    assert before is not None
     assert re.match(r"29:\d\d|30:00", run("interview", "status").stdout)
 
 
-@pytest.mark.parametrize("during", ["key", "question"])
+def test_ctrl_d_leaves_a_question_and_then_the_screen(
+    terminal: Start, file: Callable[[int], Path], stage: Path
+) -> None:
+    seen = terminal(*WORDS)
+    lead_to(seen, file, "answer")
+    seen.type("\x04")
+    seen.sees("stopped; nothing of that step was kept")
+    seen.shows("round 3 of 3", "question 1 of 2")
+    seen.type("\x04")
+    seen.sees("the interview goes on")
+    assert seen.ended() == 0
+    assert kept(stage)["rounds"][2]["answers"] == []
+
+
+@pytest.mark.parametrize("during", ["key", "question", "grading"])
 def test_ctrl_z_gives_the_terminal_to_the_shell_and_fg_brings_it_back(
-    terminal: Start, during: str
+    terminal: Start, file: Callable[[int], Path], during: str
 ) -> None:
     seen = terminal(shell=True)
     seen.enter(f"{SHELL} {' '.join(WORDS)}")
@@ -197,6 +227,11 @@ def test_ctrl_z_gives_the_terminal_to_the_shell_and_fg_brings_it_back(
     if during == "question":
         seen.type("f")
         seen.shows("end the interview now", "left$")
+    elif during == "grading":
+        file(1).write_text(SLOW.replace("20", "2"))
+        seen.look(0.8)
+        seen.type("c")
+        seen.shows("^grading")
     seen.type("\x1a")
     seen.sees("Stopped")
     assert seen.cursor_is_shown()
@@ -207,6 +242,8 @@ def test_ctrl_z_gives_the_terminal_to_the_shell_and_fg_brings_it_back(
         seen.look(0.5)
         seen.enter("n")
     seen.shows(STARTED, "c check")
+    if during == "grading":
+        seen.sees("^PASS")
     seen.type("q")
     seen.sees("the interview goes on")
     seen.enter("stty -a | grep -o ' -\\?icanon'; exit")
@@ -425,6 +462,18 @@ def test_forty_columns_are_enough(terminal: Start, file: Callable[[int], Path]) 
     seen.shows("y / n")
     seen.enter("y")
     seen.sees(" of 100 points")
+    assert seen.ended() == 0
+
+
+def test_a_terminal_of_eight_lines_shows_the_clock_and_the_keys(terminal: Start) -> None:
+    seen = terminal(*WORDS, columns=24, rows=8)
+    seen.shows(r"\d\d:\d\d left . round 1 of", r"f finish, q\s+leave")
+    seen.look(1.5)
+    seen.type("c")
+    seen.sees("^NOT STARTED")
+    seen.look(1.5)
+    assert len(re.findall("left . round", seen.text)) == 1, "nothing is left behind"
+    seen.type("q")
     assert seen.ended() == 0
 
 

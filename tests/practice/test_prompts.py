@@ -124,6 +124,23 @@ def test_ctrl_z_and_fg_lead_back_to_the_question(
     seen.ended()
 
 
+@pytest.mark.parametrize("prompt", PROMPTS[5:], ids=lambda prompt: f"{prompt.first or 'at once'}")
+def test_ctrl_d_leaves_a_question_of_an_interview(
+    terminal: Start, ready: Callable[[Prompt], Callable[[], object]], prompt: Prompt
+) -> None:
+    state = ready(prompt)
+    before = state()
+    seen = terminal(*prompt.words.split())
+    seen.sees("^>")
+    if prompt.first:
+        seen.enter(prompt.first)
+        seen.sees("^>(.|\n)*^>")
+    seen.type("\x04")
+    seen.sees("interrupted")
+    assert seen.ended() == 130
+    assert state() == before
+
+
 @pytest.mark.parametrize("prompt", PROMPTS[:5], ids=lambda prompt: prompt.words)
 def test_nobody_there_means_no(
     terminal: Start, ready: Callable[[Prompt], Callable[[], object]], prompt: Prompt
