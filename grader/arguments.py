@@ -29,7 +29,7 @@ commands:
   python -m grader solution kata3     the solution, once you passed or give up
   python -m grader reset kata3        back to the stub; a copy is kept, see restore
   python -m grader debug kata3        find the bugs planted in a solution
-  python -m grader interview start    a timed mock interview
+  python -m grader interview          a timed mock interview
   python -m grader review             repeat what is due today
   python -m grader history kata3      your attempts: scores, bugs and times
   python -m grader doctor             what works on this machine

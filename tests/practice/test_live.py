@@ -70,7 +70,6 @@ def test_a_whole_interview_with_the_clock_sped_up(  # noqa: PLR0915 - thirty min
     seen.type("c")
     seen.sees(r"^NOT STARTED  \d\d:\d\d left", "nothing is written yet")
     file(1).write_text(WRONG)
-    seen.look(0.7)
     seen.type("c")
     failed = seen.sees(r"^FAILED  \d\d:\d\d left", "fails +it answers")
     assert "off-by-one" not in failed, "no names of bugs before the end"
@@ -78,13 +77,11 @@ def test_a_whole_interview_with_the_clock_sped_up(  # noqa: PLR0915 - thirty min
     seen.sees(r"hint 1 of 3: concept; it costs points", "An echo returns what it hears")
     seen.type("x")
     file(1).write_text(RIGHT)
-    seen.look(0.7)
     seen.type("c")
     seen.sees(r"^PASS  \d\d:\d\d left", "next +press n")
     seen.type("n")
     seen.shows(rf"round 2 of 3: find the bugs{KEYS}", "planted +2 bugs")
     file(2).write_text(file(2).read_text().replace('wrong += ["too-quiet"]', "wrong += []"))
-    seen.look(0.7)
     seen.type("c")
     seen.sees(r"^FAILED  .* 1 of 2 mended")
     seen.type("n")
@@ -161,7 +158,6 @@ def lead_to(seen: Any, file: Callable[[int], Path], during: str) -> None:
     seen.shows(STARTED)
     if during == "grading":
         file(1).write_text(SLOW)
-        seen.look(0.7)
         seen.type("c")
         seen.shows("^grading")
     elif during == "question":
@@ -229,7 +225,6 @@ def test_ctrl_z_gives_the_terminal_to_the_shell_and_fg_brings_it_back(
         seen.shows("end the interview now", "left$")
     elif during == "grading":
         file(1).write_text(SLOW.replace("20", "2"))
-        seen.look(0.8)
         seen.type("c")
         seen.shows("^grading")
     seen.type("\x1a")
@@ -257,7 +252,6 @@ def test_a_terminal_that_is_closed_ends_the_screen_and_nothing_else(
     seen = terminal(*WORDS)
     seen.shows(STARTED)
     file(1).write_text(WRONG)
-    seen.look(0.8)
     seen.type("c")
     seen.sees("^FAILED")
     process = seen.child.pid
@@ -270,7 +264,7 @@ def test_a_terminal_that_is_closed_ends_the_screen_and_nothing_else(
     else:
         pytest.fail("it is still there")
     done = run("interview", "--resume")
-    assert done.stdout.startswith("29:")
+    assert re.match(r"29:\d\d|30:00", done.stdout)
     assert "Traceback" not in done.stderr
 
 
@@ -281,7 +275,6 @@ def test_after_a_kill_it_is_taken_up_again(
     seen = terminal(*WORDS, **clock)
     seen.shows(STARTED)
     file(1).write_text(WRONG)
-    seen.look(0.8)
     seen.type("c")
     seen.sees("^FAILED")
     seen.type("h")
@@ -305,18 +298,18 @@ def test_after_a_kill_it_is_taken_up_again(
 def test_while_the_machine_sleeps_the_clock_runs(
     terminal: Start, file: Callable[[int], Path]
 ) -> None:
-    seen = terminal(*WORDS, **fast(60))
+    seen = terminal(*WORDS, **fast(200))
     seen.shows(STARTED)
     file(1).write_text(RIGHT)
     seen.look(0.8)
     before = seconds_left("\n".join(seen.lines))
     seen.child.kill(signal.SIGSTOP)
-    time.sleep(5)
+    time.sleep(2)
     seen.child.kill(signal.SIGCONT)
     seen.look(1)
-    assert seconds_left("\n".join(seen.lines)) < before - 5 * 60
+    assert seconds_left("\n".join(seen.lines)) < before - 2 * 200
     seen.child.kill(signal.SIGSTOP)
-    time.sleep(before / 60)
+    time.sleep(before / 200)
     seen.child.kill(signal.SIGCONT)
     seen.sees("the time is up", "passed; debug not begun")
     assert seen.ended() == 0
@@ -328,16 +321,13 @@ def test_a_real_kata_is_graded_on_the_screen(terminal: Start, copy: Path) -> Non
     (path,) = (copy / ".grader" / "interviews").glob("*/1_kata01_softmax_dim.py")
     solution = (copy / "solutions" / "kata01_softmax_dim.py").read_text()
     path.write_text(solution.replace("amax(dim=dim, keepdim=True)", "amax()"))
-    seen.look(0.8)
     seen.type("c")
     seen.shows("^grading$", r"(29:\d\d|30:00) left")
     seen.sees("^(FAILED|PASS)")
     path.write_text(solution)
-    seen.look(0.8)
     seen.type("c")
     seen.sees("^PASS")
     path.write_text(solution.replace("    powers =", "    while True: pass\n    powers ="))
-    seen.look(0.8)
     seen.type("c")
     seen.shows("^grading$")
     seen.type("\x03")
@@ -409,7 +399,6 @@ def test_a_file_that_is_replaced_by_another_is_the_answer(
     path.unlink()
     time.sleep(0.1)
     new.rename(path)
-    seen.look(0.8)
     seen.type("c")
     seen.sees("^PASS")
     assert "was gone" not in seen.text
@@ -455,7 +444,6 @@ def test_forty_columns_are_enough(terminal: Start, file: Callable[[int], Path]) 
     seen.look(2.2)
     assert len(re.findall("left · round", seen.text)) == 1, "nothing is left behind"
     file(1).write_text(WRONG)
-    seen.look(0.8)
     seen.type("c")
     seen.sees("^FAILED")
     seen.type("f")
