@@ -13,8 +13,9 @@ from collections.abc import Sequence
 
 from grader.catalog import Entry, find, katas, written
 from grader.commands.asking import agreed, screen
-from grader.commands.interviewing import STEPS, Front, begin, show_scorecard, take
+from grader.commands.interviewing import STEPS, Front, begin, take
 from grader.commands.parsing import Parser, parser, read, whole
+from grader.commands.scorecard import show_scorecard
 from grader.errors import UsageError
 from grader.keyboard import has_keys
 from grader.practice.conducting import Conductor

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 import stat
-import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
-from grader.catalog import Entry, home
+from grader.catalog import Entry
 from grader.errors import UsageError
 from grader.isolation.endings import not_started
 from grader.isolation.reading import LARGEST, stub, untouched
 from grader.model import Verdict
 from grader.practice import scoring
+from grader.practice.answers import TESTS, folder_of, tests_of, there, write
 from grader.practice.clock import now, shown
 from grader.practice.history import History
 from grader.practice.interviews import BUGS, LEFT_OUT, Interview, Rated, Round, running, update
@@ -24,12 +23,6 @@ from grader.practice.judging import Judge
 from grader.practice.measuring import measure
 from grader.practice.planting import left, plant_some
 from grader.practice.schedule import review, reviewed
-
-# Seconds. How long a file may be away while an editor puts another in its place.
-AWAY = 0.4
-TESTS = """# Tests of your own, as functions test_… with assertions. What the kata asks for is
-# there by its name; at the end they are run beside the solution and planted bugs.
-"""
 
 
 class Conductor:
@@ -162,7 +155,7 @@ class Conductor:
             return ""
         path = Path(found.file)
         try:
-            about = _there(path).stat()
+            about = there(path).stat()
             # What was saved after the end does not count.
             if shown(about.st_mtime) > self.interview.ends and self.over():
                 return "what was saved after the time was up does not count"
@@ -288,40 +281,9 @@ class Conductor:
         )
 
 
-def folder_of(interview: Interview) -> Path:
-    """Return where the files of an interview lie."""
-    return home() / "interviews" / interview.uid[:8]
-
-
 def _starting_now(interview: Interview) -> Interview:
     at = max(now(), interview.seen)
     number = interview.index
     return replace(interview, at=at).with_round(
         number, replace(interview.rounds[number], started=at)
     )
-
-
-def tests_of(path: Path) -> Path:
-    """Return the file for the learner's own tests beside an answer."""
-    return path.with_name(f"{path.stem}_tests.py")
-
-
-def write(path: Path, text: str, *, over: bool = True) -> None:
-    """Write a file of the interview, `over` one that is there or not at all.
-
-    Raises UsageError where that fails.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileExistsError), path.open("wb" if over else "xb") as file:
-            file.write(text.encode("utf-8", "surrogateescape"))
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
-
-
-def _there(path: Path) -> Path:
-    """Wait a little for a file that an editor may be about to put back; return its path."""
-    deadline = time.monotonic() + AWAY
-    while not path.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return path
