@@ -299,9 +299,14 @@ def test_reset_keeps_a_copy_and_restore_puts_it_back(run: Run, stub: Path, stage
 
 
 def test_a_blank_stub_can_be_had_for_a_real_kata(copy: Path, run_python: Run) -> None:
-    done = run_python(copy, "-m", "grader", "reset", "kata3", "--level", "blank")
+    file = copy / "katas" / f"{STEM}.py"
+    file.write_text(WRONG)
+    words = ("-m", "grader", "reset", "kata3", "--level", "blank", "--yes")
+    done = run_python(copy, *words)
     assert done.returncode == 0, done.stderr
-    assert "TODO" not in (copy / "katas" / f"{STEM}.py").read_text()
+    assert "TODO" not in file.read_text()
+    assert run_python(copy, "-m", "grader", "restore", "kata3").returncode == 0
+    assert file.read_text() == WRONG
 
 
 def test_a_review_starts_what_is_due_from_a_blank_stub(run: Run, stub: Path) -> None:
