@@ -6,6 +6,7 @@ import difflib
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from torch import nn
@@ -93,7 +94,9 @@ def _missing(target: Target, own: Sequence[str]) -> str:
 
 
 def _refuses(value: Any, parameters: Sequence[str]) -> str:
-    """Return the signature as text where a call by these keywords would not bind, else "".
+    """Return the signature as text where a call would not do as agreed, else "".
+
+    That is a call by these keywords, or by position, in their order.
 
     A decorator may take other arguments than what it wraps, and tell only of the latter's.
     """
@@ -115,9 +118,20 @@ def _refused(value: Any, parameters: Sequence[str], *, follow_wrapped: bool) -> 
             signature.bind(*bound, *[None] * len(keywords), *extra)
         else:
             signature.bind(*bound, **dict.fromkeys(keywords))
+        agreed = _in_order(list(signature.parameters.values())[len(bound) :], keywords)
     except TypeError:
-        return _listed([str(p).split(":")[0].split("=")[0] for p in signature.parameters.values()])
-    return ""
+        agreed = False
+    if agreed:
+        return ""
+    return _listed([str(p).split(":")[0].split("=")[0] for p in signature.parameters.values()])
+
+
+def _in_order(parameters: Sequence[inspect.Parameter], names: Sequence[str]) -> bool:
+    """Tell whether those of `names` that come first, by position, stand in this order."""
+    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    known = takewhile(lambda p: p.kind in by_position and p.name in names, parameters)
+    theirs = [parameter.name for parameter in known]
+    return theirs == [name for name in names if name in theirs]
 
 
 def _listed(names: Sequence[str]) -> str:
