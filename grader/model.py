@@ -84,7 +84,9 @@ class Case:
     latter by `arg_names`. `weights` go by the
     solution's parameter names. `returns` lists the shapes of what comes back.
     `before` holds the inputs of earlier calls on the same instance, which must
-    leave no trace; positional ones go by `arg_names`. `transposed` inputs are
+    leave no trace; positional ones go by `arg_names`. `built_after` holds the
+    keywords of another instance, built before the call and after this one, which
+    must make no difference either. `transposed` inputs are
     views whose last two axes lie the other way round in memory.
     `compared` is a bool tensor that broadcasts against the first returned
     tensor: where it is False, values are free (padded queries), and where `blind`
@@ -101,6 +103,7 @@ class Case:
     args: tuple[Any, ...] = ()
     arg_names: tuple[str, ...] = ()
     before: tuple[Mapping[str, Any], ...] = ()
+    built_after: Mapping[str, Any] | None = None
     transposed: bool = False
     weights: Mapping[str, Tensor] = field(default_factory=dict[str, Any])
     roles: tuple[Role, ...] = ()

@@ -123,6 +123,18 @@ def earlier_calls(
     )
 
 
+def instances(target: str, *bank: Recipe, after: tuple[str, ...]) -> Check:
+    """Return the check that nothing is kept on the class, or in a global name."""
+    return Check(
+        "instances_are_independent",
+        "another instance, built later, makes no difference",
+        target,
+        "values",
+        bank=tuple({**recipe, "built_after": 1} for recipe in bank),
+        after=after,
+    )
+
+
 def left_out(
     target: str, what: str, recipe: Recipe, after: tuple[str, ...], name: str = "defaults"
 ) -> Check:

@@ -44,7 +44,9 @@ def judge(bench: Bench, check: Check, recipe: Recipe) -> Finding:
         return _silent(bench, recipe)
     if got.status == "raised" and got.raised is not None:
         endless = got.raised.kinds[:1] == ("RecursionError",)
-        if check.watch == "loops" or (check.watch == "raises" and not endless):
+        # That it raises is another check's matter where this one is of how it is written.
+        how = check.watch in ("loops", "banned")
+        if how or (check.watch == "raises" and not endless):
             return None
         return _contiguous_only(case, got.raised) or exception(got.raised)
     return _WATCH[check.watch](bench, check, recipe)

@@ -121,6 +121,8 @@ class _Call:
             subject(*first, **others)
             if "gradients" not in case.observe:
                 self.call_as_it_was(earlier, subject, alignment, args, inputs, kept)
+        if case.built_after is not None:
+            self.namespace.names[case.target](**_made(case.built_after)[0])
         # Gradients are comparable as far as nothing is dropped on the way.
         undropped = {"undropped", "gradients"} <= case.observe
         with dropout_off() if undropped else nullcontext():
@@ -235,7 +237,8 @@ class _Call:
         With a sublayer handed in, a module may hold state.
         """
         case = self.case
-        special = case.before or case.observe - {"gradients", "raises", "undropped", "drops"}
+        plain = {"gradients", "raises", "undropped", "drops"}
+        special = case.before or case.built_after or case.observe - plain
         if case.init is None or special or self.namespace.kept is None:
             return None
         options = tuple(sorted(case.init.items()))

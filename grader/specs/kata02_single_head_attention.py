@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from grader.mistakes.dropping import misplaced_dropout_mistakes
 from grader.model import Axis, Case, Check, Kata, Question, Recipe, Shape, Target
 from grader.patching import bug, each_and_all
-from grader.properties import dropped_weights_only, earlier_calls, gradients_in_training
+from grader.properties import dropped_weights_only, earlier_calls, gradients_in_training, instances
 from grader.strategies import (
     CALLERS_MASKS,
     attention_roles,
@@ -539,6 +539,7 @@ CHECKS = (
         after=("layer_repeats",),
         name="layer_earlier_calls_leave_no_trace",
     ),
+    instances(LAYER, *_of({"mask": "both", "seed": 73}), after=("layer_matches",)),
     Check(
         "layer_works_in_float32",
         "float32, as people run it, gives the same output",
@@ -957,7 +958,7 @@ BUGS = (
     bug(
         "mask-fill-too-small",
         (FILL, _fill("-1.0")),
-        variants=[[(FILL, _fill(value))] for value in ("-10.0", "-20.0", "-100.0")],
+        variants=[[(FILL, _fill(value))] for value in ("-10.0", "-20.0", "-100.0", "-1e3", "-1e4")],
         says="the number filled in is not small enough: hidden keys keep a weight that shows "
         "where the visible scores are low",
         ask="What weight does a hidden key get where all visible scores are below your number?",

@@ -20,6 +20,7 @@ from grader.properties import (
     earlier_calls,
     gradients_in_training,
     hidden_keys,
+    instances,
     workmanship,
 )
 from grader.strategies import (
@@ -259,6 +260,7 @@ CHECKS = (
         masks=True,
         after=("values_match", "masks_are_applied"),
     ),
+    instances(NAME, {"mask": "both_holes", "seed": 93}, after=("values_match",)),
     Check(
         "works_in_float32",
         "float32, as people run it, gives the same",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from grader.model import Axis, Case, Check, Kata, Question, Recipe, Target
 from grader.patching import bug
+from grader.properties import instances
 from grader.strategies import integer, numbers, word
 
 NAME = "PositionalEncoding"
@@ -101,6 +102,7 @@ CHECKS = (
             {"length": 7, "spare": -4, "d_model": 6, "seed": 27},
             {"length": 3, "spare": -1, "seed": 29},
             {"length": 9, "spare": -2, "mode": "train", "seed": 30},
+            {"length": 5, "spare": -1, "built_after": 1, "seed": 31},
             {"call": "default", "length": 5001, "d_model": 1, "batch": 1, "seed": 28},
         ),
     ),
@@ -175,6 +177,7 @@ CHECKS = (
         ),
         after=("values_match",),
     ),
+    instances(NAME, {"seed": 68}, after=("values_match",)),
     Check(
         "works_in_float32",
         "float32, as people run it, gives the same",
