@@ -539,7 +539,7 @@ CHECKS = (
         after=("layer_repeats",),
         name="layer_earlier_calls_leave_no_trace",
     ),
-    instances(LAYER, *_of({"mask": "both", "seed": 73}), after=("layer_matches",)),
+    instances(LAYER, *_of({"mask": "both", "seed": 73}), after=("masks_are_applied",)),
     Check(
         "layer_works_in_float32",
         "float32, as people run it, gives the same output",

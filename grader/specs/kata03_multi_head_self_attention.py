@@ -260,7 +260,11 @@ CHECKS = (
         masks=True,
         after=("values_match", "masks_are_applied"),
     ),
-    instances(NAME, {"mask": "both_holes", "seed": 93}, after=("values_match",)),
+    instances(
+        NAME,
+        {"mask": "both_holes", "seed": 93},
+        after=("values_match", "masks_are_applied"),
+    ),
     Check(
         "works_in_float32",
         "float32, as people run it, gives the same",

@@ -245,7 +245,11 @@ CHECKS = (
         masks=True,
         after=("values_match", "mask_is_applied"),
     ),
-    instances(NAME, {"mask": "right", "seed": 93}, after=("values_match",)),
+    instances(
+        NAME,
+        {"mask": "right", "seed": 93},
+        after=("values_match", "mask_is_applied"),
+    ),
     Check(
         "works_in_float32",
         "float32, as people run it, gives the same",

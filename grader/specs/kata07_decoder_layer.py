@@ -447,7 +447,11 @@ CHECKS = (
         masks=True,
         after=("values_match", "masks_are_applied"),
     ),
-    instances(LAYER, {"mask": "all", "seed": 93}, after=("values_match",)),
+    instances(
+        LAYER,
+        {"mask": "all", "seed": 93},
+        after=("values_match", "masks_are_applied"),
+    ),
     Check(
         "works_in_float32",
         "float32, as people run it, gives the same",
