@@ -120,10 +120,13 @@ def _undropped(bench: Bench, check: Check, recipe: Recipe) -> Finding:
 
 def _drops(bench: Bench, check: Check, recipe: Recipe) -> Finding:
     case = bench.case(recipe, OBSERVE["drops"])
-    drops = bench.got(case).observed.get("drops", ())
+    observed = bench.got(case).observed
+    drops = observed.get("drops", ())
     rate = float({**(case.init or {}), **case.defaults}["dropout"])
     how = " left at its default, " if "dropout" in case.defaults else "="
     found = fault(drops, rate, f"with dropout{how}{rate}")
+    if not found and observed.get("fixed"):
+        found = ("every call drops the same values", "other values in each call", "the same values")
     return Mismatch(*found) if found else None
 
 

@@ -370,6 +370,8 @@ def seen(case: Case, outcome: Outcome) -> tuple[object, ...]:
         found.append(("trainable", sum(observed.get("trainable", {}).values())))
     if outcome.missing:
         found.extend((key, observed.get(key)) for key in ("leftover", "anew", "unseen"))
+    if observed.get("fixed"):
+        found.append("fixed")
     if "again" in observed:
         found.append(("repeats", repeats(outcome)))
         found.append(("written", bool(observed.get("written"))))

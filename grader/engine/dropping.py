@@ -57,13 +57,17 @@ class Drops:
         return 1 - self.alive * (1 - self.share)
 
     @property
+    def some(self) -> bool:
+        """Tell whether some values were dropped, and not all."""
+        return 0.01 < self.gone < 0.99
+
+    @property
     def shared(self) -> tuple[bool, bool, bool]:
         """Tell along which axes one draw decides for many values."""
-        some = 0.01 < self.gone < 0.99
         return (
-            some and self.rows > ALIKE,
-            some and self.tokens > ALIKE,
-            some and self.features > ALIKE,
+            self.some and self.rows > ALIKE,
+            self.some and self.tokens > ALIKE,
+            self.some and self.features > ALIKE,
         )
 
 
@@ -83,6 +87,11 @@ def dropped(returned: Tensor) -> tuple[float, ...]:
         features=_mean(gone[..., 1:] == gone[..., :-1]),
     )
     return astuple(found)
+
+
+def some(drops: Sequence[float]) -> bool:
+    """Tell whether a measurement shows that some values were dropped, and not all."""
+    return len(drops) == 6 and Drops(*drops).some
 
 
 def added(returned: Tensor) -> Tensor:

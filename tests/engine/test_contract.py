@@ -101,6 +101,12 @@ def test_one_message_for_each_problem(
             BLOCK,
         ),
         (
+            "class Layer(nn.Module):\n    def __init__(self, d_model, num_heads):\n"
+            "        super().__init__()\n        self.forward = self.one if d_model else None\n"
+            "    def one(self, x, mask): ...",
+            LAYER,
+        ),
+        (
             "class Block(nn.Module):\n    def __new__(cls, d_model):\n"
             "        return super().__new__(Own)\n    def __init__(self, d_model): ...\n"
             "class Own(Block):\n    def forward(self, x, *rest, **options): ...",
