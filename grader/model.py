@@ -90,7 +90,9 @@ class Case:
     views whose last two axes lie the other way round in memory.
     `compared` is a bool tensor that broadcasts against the first returned
     tensor: where it is False, values are free (padded queries), and where `blind`
-    is True (queries that see no key), so is whether they are finite. `assignment`
+    is True (queries that see no key), so is whether they are finite. With
+    `nan_is_free`, a NaN counts as right: what is written otherwise and is accepted
+    comes out as 0 / 0 on it. `assignment`
     picks one reading of layers whose names do not say what they are; `absent`
     names the weights the answer does not have, zero here and without gradient.
     """
@@ -111,6 +113,7 @@ class Case:
     dtype: str = "float64"
     compared: Tensor | None = None
     blind: Tensor | None = None
+    nan_is_free: bool = False
     tolerance: float | Tensor = 1e-9
     observe: frozenset[str] = frozenset()
     banned: frozenset[str] = frozenset()

@@ -12,15 +12,15 @@ from grader.model import Check, Recipe
 from grader.strategies import with_loud_padding
 
 
-def hidden_keys(target: str, low: Recipe, lower: Recipe, after: str) -> tuple[Check, ...]:
-    """Return the checks that hidden keys have no weight; `low` and `lower` draw low scores."""
+def hidden_keys(target: str, *bank: Recipe, after: str) -> tuple[Check, ...]:
+    """Return the checks that hidden keys have no weight; `bank` draws scores far from 0."""
     return (
         Check(
             "hidden_keys_get_nothing",
-            "however low the scores are, a hidden key gets no weight",
+            "whatever the scores are, a hidden key gets no weight",
             target,
             "values",
-            bank=(low, lower),
+            bank=bank,
             after=(after,),
         ),
         Check(

@@ -352,6 +352,28 @@ def with_low_scores(case: Case, level: int) -> Case:
     return replace(case, inputs={**case.inputs, **tokens}, weights=weights, tolerance=1e-2)
 
 
+def with_high_hidden_scores(case: Case, level: int) -> Case:
+    """Give hidden keys scores far above those of all others: at level 60 by about 20000.
+
+    Hidden are the padded tokens or, without padding, the last one by a causal mask.
+    Queries and keys are the same, and hidden tokens twice as long as others. A mask on
+    the weights, after the softmax, is right too, and then leaves 0 / 0.
+    """
+    name = "memory" if "memory" in case.inputs else "x"
+    size, length = case.inputs[name].shape[-1], case.inputs[name].shape[1]
+    real = case.inputs["pad_mask"]
+    if real is None:
+        real = case.inputs["x"].new_ones(length).bool()
+        real[-1] = False
+    spread = with_low_scores(case, level)
+    weights = dict(spread.weights)
+    for key in [key for key in weights if key.startswith("k_proj.")]:
+        weights[key] = -weights[key]
+    tokens = dict(spread.inputs)
+    tokens[name] = tokens[name] + (~real)[..., None] * level * alternating(size)
+    return replace(spread, inputs=tokens, weights=weights, nan_is_free=True)
+
+
 def with_equal_scores(case: Case) -> Case:
     """Give an attention layer scores that are all 0, whatever the tokens are."""
     weights = {n: 0 * w if ".q_proj." in f".{n}" else w for n, w in case.weights.items()}
@@ -381,6 +403,8 @@ def laid_out(case: Case, recipe: Recipe) -> Case:
     """Return the case of an attention layer as the recipe asks for it beside sizes and masks."""
     low = integer(recipe, "low", 0)
     case = with_low_scores(case, low) if low else case
+    high = integer(recipe, "high", 0)
+    case = with_high_hidden_scores(case, high) if high else case
     case = with_equal_scores(case) if integer(recipe, "equal", 0) else case
     return with_one_value(case) if integer(recipe, "one_value", 0) else case
 

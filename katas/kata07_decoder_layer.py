@@ -67,7 +67,7 @@ class DecoderLayer(nn.Module):
         d_model: size D of each token; must be divisible by `num_heads`.
         num_heads: number of heads H of both attentions.
         d_ff: size F of the hidden layer of the network.
-        dropout: share of each sublayer's output that is dropped in training.
+        dropout: share of each sublayer's output that is dropped in training, below 1.
     """
 
     def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.1) -> None:

@@ -53,7 +53,7 @@ class EncoderLayer(nn.Module):
         d_model: size D of each token; must be divisible by `num_heads`.
         num_heads: number of attention heads H.
         d_ff: width F of the feed-forward network.
-        dropout: share of each sublayer's output that is dropped in train mode.
+        dropout: share of each sublayer's output that is dropped in train mode, below 1.
     """
 
     def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.1) -> None:

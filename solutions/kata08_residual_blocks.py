@@ -41,7 +41,7 @@ class ResidualBlock(nn.Module):
     Args:
         d_model: size D of each token.
         sublayer: module or callable from (B, L, D) to (B, L, D).
-        dropout: share of the sublayer's output that is dropped in train mode.
+        dropout: share of the sublayer's output that is dropped in train mode, below 1.
         norm_first: True for pre-norm, False for post-norm.
     """
 

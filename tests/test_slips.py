@@ -32,6 +32,21 @@ EMPTY_COLUMN = """
 """
 PROJECT = "        # Step 1: project x to queries, keys and values\n"
 INIT = "\n        self.apply(lambda m: isinstance(m, nn.Linear) and nn.init.zeros_(m.bias))"
+FILL = 'scores = scores.masked_fill(~{}, float("-inf"))'
+KEYS = "pad_mask[:, None, None, :]"
+WEIGHTS = "weights = torch.softmax(scores, dim=-1)"
+DROPS = """
+class {}(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        if not self.training or not self.p:
+            return x{}
+
+
+"""
 DECODE = "        # Step 1: attend within x"
 
 # For each kata, a slip: what is replaced by what, and the check that sees it.
@@ -111,6 +126,67 @@ SLIPS: dict[str, tuple[str, list[tuple[str, str]], str]] = {
         )
         for fill in ("-100.0", "-1e3", "-1e4")
     },
+    **{
+        f"{kata}, {constant} added": (
+            f"kata0{kata[-1]}", [(line, f"scores = scores + ~({mask}) * {constant}")], check
+        )
+        for kata, line, mask, check in (
+            ("kata2", FILL.format("mask"), "mask", "hidden_keys_get_nothing"),
+            ("kata2", FILL.format("mask"), "mask", "layer_gives_hidden_keys_nothing"),
+            ("kata3", FILL.format("causal_mask"), "causal_mask", "hidden_keys_get_nothing"),
+            ("kata3", FILL.format(KEYS), KEYS, "hidden_keys_get_nothing"),
+            ("kata4", FILL.format(KEYS), KEYS, "hidden_keys_get_nothing"),
+        )
+        for constant in ("-100.0", "-1e3", "-1e4")
+    },
+    **{
+        f"{kata}, weights dropped in place": (
+            f"kata0{kata[-1]}",
+            [(line, f"{line}\n        nn.functional.dropout(weights, 0.1, self.training, True)")],
+            "training_reaches_everything",
+        )
+        for kata, line in (("kata3", WEIGHTS), ("kata4", WEIGHTS))
+    },
+    **{
+        f"{kata}, dropout {what}": (
+            f"kata0{kata[-1]}",
+            [("nn.Dropout(dropout)", f"{name}(dropout)"),
+             (f"class {target}", f"{code}class {target}")],
+            "dropout_keeps_the_size",
+        )
+        for kata, target in (
+            ("kata6", "EncoderLayer"), ("kata7", "DecoderLayer"), ("kata8", "ResidualBlock")
+        )
+        for what, name, code in (
+            ("drawn once", "Once", DROPS.format("Once", """
+        if not hasattr(self, "keep") or self.keep.shape != x.shape:
+            self.keep = torch.rand_like(x) > self.p
+        return x * self.keep / (1 - self.p)""")),
+            ("of a fixed seed", "Seeded", DROPS.format("Seeded", """
+        torch.manual_seed(42)
+        return x * (torch.rand_like(x) > self.p) / (1 - self.p)""")),
+            ("scaled by what is left", "Mean", DROPS.format("Mean", """
+        keep = (torch.rand_like(x) > self.p).to(x)
+        return x * keep / keep.mean().clamp(min=1e-6)""")),
+            ("of equal numbers", "Even", DROPS.format("Even", """
+        keep = torch.rand_like(x).argsort(-1) >= round(self.p * x.shape[-1])
+        return x * keep / (1 - self.p)""")),
+        )
+    },
+    "kata5, codes kept for each length": (
+        "kata05",
+        [("self.max_len = max_len", "self.max_len = max_len\n        self.memo = {}"),
+         ("return x + codes", "codes = self.memo.setdefault(length, codes.to(x))\n"
+          "        return x + codes")],
+        "runs_on_any_device",
+    ),
+    "kata7, mask kept for each length": (
+        "kata07",
+        [("def causal_mask(", "from functools import lru_cache\n\n\n@lru_cache\ndef made(length):\n"
+          "    return torch.ones(length, length, dtype=torch.bool).tril()\n\n\ndef causal_mask("),
+         ("    # Step 1: let every", "    return made(length)\n    # Step 1: let every")],
+        "mask_follows_the_device",
+    ),
     "kata1, gradients by way of a logarithm": (
         "kata01",
         [("return ", "log = (lambda e: (e / e.sum(dim, keepdim=True)).log())"

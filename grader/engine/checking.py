@@ -15,9 +15,9 @@ from grader.engine.comparing import (
     show,
     tolerance,
 )
-from grader.engine.dropping import fault
+from grader.engine.dropping import fault, same_drops
 from grader.engine.striking import MESSAGES
-from grader.model import Case, Check, Mismatch, Outcome, Raised, Recipe
+from grader.model import Alien, Case, Check, Mismatch, Outcome, Raised, Recipe
 
 OBSERVE: dict[str, frozenset[str]] = {
     "raises": frozenset({"raises"}),
@@ -127,7 +127,35 @@ def _drops(bench: Bench, check: Check, recipe: Recipe) -> Finding:
     found = fault(drops, rate, f"with dropout{how}{rate}")
     if not found and observed.get("fixed"):
         found = ("every call drops the same values", "other values in each call", "the same values")
+    if not found and _one_draw_for_all(bench, check, recipe):
+        found = (
+            "what is dropped of one sublayer is dropped of another, too",
+            "a draw of its own for each sublayer",
+            "one draw for all",
+        )
     return Mismatch(*found) if found else None
+
+
+def _one_draw_for_all(bench: Bench, check: Check, recipe: Recipe) -> bool:
+    """Tell whether another sublayer, seen in a case of its own, lost the very same values."""
+
+    def without(one: Recipe) -> Recipe:
+        return {name: value for name, value in one.items() if name != "seen"}
+
+    def returned(one: Recipe) -> Tensor | Alien | None:
+        return next(iter(bench.got(bench.case(one, OBSERVE["drops"])).returned), None)
+
+    own = returned(recipe)
+    others = [
+        returned(other)
+        for other in check.bank
+        if "seen" in recipe
+        and other["seen"] != recipe["seen"]
+        and without(other) == without(recipe)
+    ]
+    return isinstance(own, Tensor) and any(
+        isinstance(other, Tensor) and same_drops(own, other) for other in others
+    )
 
 
 def _struck(bench: Bench, check: Check, recipe: Recipe) -> Finding:

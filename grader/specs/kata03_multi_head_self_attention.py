@@ -186,6 +186,8 @@ CHECKS = (
         NAME,
         {"mask": "both_holes", "batch": 3, "low": 6, "seed": 77},
         {"mask": "holes", "batch": 3, "low": 60, "seed": 78},
+        {"mask": "holes", "batch": 3, "high": 60, "seed": 94},
+        {"mask": "causal", "high": 60, "seed": 95},
         after="masks_are_applied",
     ),
     Check(

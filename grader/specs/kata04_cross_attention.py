@@ -173,6 +173,7 @@ CHECKS = (
         NAME,
         {"mask": "holes", "batch": 3, "low": 6, "seed": 77},
         {"mask": "right", "batch": 3, "low": 60, "seed": 78},
+        {"mask": "right", "batch": 3, "high": 60, "seed": 94},
         after="mask_is_applied",
     ),
     Check(

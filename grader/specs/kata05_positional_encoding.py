@@ -218,7 +218,7 @@ CHECKS = (
         "the codes follow the module to a GPU",
         NAME,
         "device",
-        bank=({"seed": 66}, {"earlier": 7, "seed": 67}),
+        bank=({"seed": 66}, {"earlier": 7, "seed": 67}, {"earlier": 5, "seed": 69}),
         after=("values_match",),
     ),
     Check(
@@ -376,10 +376,10 @@ BUGS = (
             [(REGISTER, "self.pe = pe"), (RETURN, "return x + codes.to(x.dtype)")],
             [(REGISTER, "self.pe = pe"), (RETURN, "return x + codes.to(x.device)")],
         ],
-        says="the table does not follow the module: after .to() it is still on the CPU, or still "
+        says="the codes do not follow the module: after .to() they are still on the CPU, or still "
         "in float32",
-        ask="After module.to('cuda') or module.to(torch.bfloat16), where is your table, and in "
-        "which dtype?",
+        ask="After module.to('cuda') or module.to(torch.bfloat16), where are the codes you add, "
+        "and in which dtype?",
     ),
     bug(
         "pe-cuda-result-discarded",

@@ -85,10 +85,12 @@ def _mask(recipe: Recipe) -> Case:
     import torch
 
     length, where = integer(recipe, "length", 5), word(recipe, "device", "none")
+    before = ({"length": length, "device": None},) if integer(recipe, "earlier", 0) else ()
     devices = {"none": None, "cpu": torch.device("cpu")}
     return Case(
         target=MASK,
         inputs={"length": length, "device": devices[where]},
+        before=before,
         returns=((length, length),),
     )
 
@@ -213,6 +215,7 @@ CHECKS = (
         bank=(
             {"of": "mask", "length": 4, "device": "cpu"},
             {"of": "mask", "length": 13, "device": "none"},
+            {"of": "mask", "length": 6, "device": "cpu", "earlier": 1},
         ),
     ),
     Check(
