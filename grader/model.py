@@ -84,11 +84,15 @@ class Case:
     latter by `arg_names`. `weights` go by the
     solution's parameter names. `returns` lists the shapes of what comes back.
     `before` holds the inputs of earlier calls on the same instance, which must
-    leave no trace; positional ones go by `arg_names`. `transposed` inputs are
+    leave no trace; positional ones go by `arg_names`. `built_after` holds the
+    keywords of another instance, built before the call and after this one, which
+    must make no difference either. `transposed` inputs are
     views whose last two axes lie the other way round in memory.
     `compared` is a bool tensor that broadcasts against the first returned
     tensor: where it is False, values are free (padded queries), and where `blind`
-    is True (queries that see no key), so is whether they are finite. `assignment`
+    is True (queries that see no key), so is whether they are finite. With
+    `nan_is_free`, a NaN counts as right: what is written otherwise and is accepted
+    comes out as 0 / 0 on it. `assignment`
     picks one reading of layers whose names do not say what they are; `absent`
     names the weights the answer does not have, zero here and without gradient.
     """
@@ -101,6 +105,7 @@ class Case:
     args: tuple[Any, ...] = ()
     arg_names: tuple[str, ...] = ()
     before: tuple[Mapping[str, Any], ...] = ()
+    built_after: Mapping[str, Any] | None = None
     transposed: bool = False
     weights: Mapping[str, Tensor] = field(default_factory=dict[str, Any])
     roles: tuple[Role, ...] = ()
@@ -108,6 +113,7 @@ class Case:
     dtype: str = "float64"
     compared: Tensor | None = None
     blind: Tensor | None = None
+    nan_is_free: bool = False
     tolerance: float | Tensor = 1e-9
     observe: frozenset[str] = frozenset()
     banned: frozenset[str] = frozenset()

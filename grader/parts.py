@@ -15,25 +15,25 @@ from grader.model import Part
 from grader.strategies import numbers
 
 
-class Mixing(nn.Module):
-    """A fixed Linear(D, D) with bias over the features, drawn from `seed`.
+class Mixing(nn.Linear):
+    """A Linear(D, D) with bias over the features, drawn from `seed`.
 
     The bias makes it answer zeros with something else than zeros. The weights
     are used as they are: a block that does not hold them as its own leaves
-    them on another device. They have to stay trainable.
+    them on another device, and one that initialises every Linear it finds
+    changes what it answers. They have to stay trainable.
     """
 
     def __init__(self, d_model: int, seed: int = 0) -> None:
-        super().__init__()
-        dtype = torch.get_default_dtype()
-        weight = numbers(seed, "part.weight", d_model, d_model, scale=0.5)
-        self.weight = nn.Parameter(weight.to(dtype))
-        self.bias = nn.Parameter(numbers(seed, "part.bias", d_model, scale=0.5).to(dtype))
+        super().__init__(d_model, d_model)
+        with torch.no_grad():
+            self.weight.copy_(numbers(seed, "part.weight", d_model, d_model, scale=0.5))
+            self.bias.copy_(numbers(seed, "part.bias", d_model, scale=0.5))
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - as nn.Linear calls it
         if torch.is_grad_enabled() and not self.weight.requires_grad:
             raise RuntimeError("the block freezes its sublayer, whose weights then learn nothing")
-        return F.linear(x, self.weight, self.bias)
+        return F.linear(input, self.weight, self.bias)
 
 
 class Gating(nn.Module):

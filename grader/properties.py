@@ -12,15 +12,15 @@ from grader.model import Check, Recipe
 from grader.strategies import with_loud_padding
 
 
-def hidden_keys(target: str, low: Recipe, lower: Recipe, after: str) -> tuple[Check, ...]:
-    """Return the checks that hidden keys have no weight; `low` and `lower` draw low scores."""
+def hidden_keys(target: str, *bank: Recipe, after: str) -> tuple[Check, ...]:
+    """Return the checks that hidden keys have no weight; `bank` draws scores far from 0."""
     return (
         Check(
             "hidden_keys_get_nothing",
-            "however low the scores are, a hidden key gets no weight",
+            "whatever the scores are, a hidden key gets no weight",
             target,
             "values",
-            bank=(low, lower),
+            bank=bank,
             after=(after,),
         ),
         Check(
@@ -119,6 +119,18 @@ def earlier_calls(
         target,
         "values",
         bank=tuple(recipes),
+        after=after,
+    )
+
+
+def instances(target: str, *bank: Recipe, after: tuple[str, ...]) -> Check:
+    """Return the check that nothing is kept on the class, or in a global name."""
+    return Check(
+        "instances_are_independent",
+        "another instance, built later, makes no difference",
+        target,
+        "values",
+        bank=tuple({**recipe, "built_after": 1} for recipe in bank),
         after=after,
     )
 

@@ -242,13 +242,16 @@ def _masked_by(name: str, inputs: Mapping[str, Any]) -> str:
 def as_asked(case: Case, recipe: Recipe) -> Case:
     """Return the case as the words of a recipe want it that mean the same in every kata.
 
-    "after_others": after a call with other values. "transposed": the inputs are views.
+    "after_others": after a call with other values. "built_after": another instance is
+    built, at other sizes, before the call. "transposed": the inputs are views.
     "backward": gradients are observed. "bare": nothing is given that has a default.
     "blank": a token of zeros. "empty": sequences of padding alone. "dropout" may be
     "default": the constructor has to know it.
     """
     if recipe.get("after_others"):
         case = with_other_calls_before(case, integer(recipe, "after_others", 1))
+    if recipe.get("built_after"):
+        case = replace(case, built_after=_other_sizes(case.init or {}))
     if recipe.get("transposed"):
         case = replace(case, transposed=True)
     if recipe.get("backward"):
@@ -264,6 +267,21 @@ def as_asked(case: Case, recipe: Recipe) -> Case:
         defaults = {"dropout": DROPS["default"]}
         case = replace(case, init=_without_dropout(case), defaults=defaults)
     return case
+
+
+def _other_sizes(init: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a constructor's keywords with every size and switch changed, none of them to less."""
+    options = dict(init)
+    if "d_model" in init:
+        options["d_model"] = 4 * init["d_model"]
+    if "num_heads" in init:
+        options["num_heads"] = 2 * init["num_heads"]
+    for name in ("d_ff", "max_len"):
+        if name in init:
+            options[name] = init[name] + 3
+    if "norm_first" in init:
+        options["norm_first"] = not init["norm_first"]
+    return options
 
 
 def _without_dropout(case: Case) -> dict[str, Any] | None:
@@ -316,17 +334,44 @@ def with_low_scores(case: Case, level: int) -> Case:
     """Give an attention layer scores all far below 0, of which masks fill in none too low.
 
     Queries and keys are opposite, and tokens alike but for little: at level 6 a
-    score is about -200, at 60 about -20000, and scores differ by about ten.
+    score is about -200, at 60 about -20000, and scores differ by about ten. Values are
+    made of what differs between tokens, so that it shows which of them were read.
     """
+    sides = alternating(next(iter(case.inputs.values())).shape[-1])
     tokens = {
-        name: 3 * value / level + level * alternating(value.shape[-1])
+        name: 3 * value / level + level * sides
         for name, value in case.inputs.items()
         if name in ("x", "memory")
     }
     weights = dict(case.weights)
     for name in [name for name in weights if ".k_proj." in f".{name}"]:
         weights[name] = -weights[name.replace("k_proj", "q_proj")]
+    for name in [name for name in weights if name.endswith("v_proj.weight")]:
+        alike = (weights[name] @ sides)[:, None] * sides / len(sides)
+        weights[name] = (weights[name] - alike) * level / 3
     return replace(case, inputs={**case.inputs, **tokens}, weights=weights, tolerance=1e-2)
+
+
+def with_high_hidden_scores(case: Case, level: int) -> Case:
+    """Give hidden keys scores far above those of all others: at level 60 by about 20000.
+
+    Hidden are the padded tokens or, without padding, the last one by a causal mask.
+    Queries and keys are the same, and hidden tokens twice as long as others. A mask on
+    the weights, after the softmax, is right too, and then leaves 0 / 0.
+    """
+    name = "memory" if "memory" in case.inputs else "x"
+    size, length = case.inputs[name].shape[-1], case.inputs[name].shape[1]
+    real = case.inputs["pad_mask"]
+    if real is None:
+        real = case.inputs["x"].new_ones(length).bool()
+        real[-1] = False
+    spread = with_low_scores(case, level)
+    weights = dict(spread.weights)
+    for key in [key for key in weights if key.startswith("k_proj.")]:
+        weights[key] = -weights[key]
+    tokens = dict(spread.inputs)
+    tokens[name] = tokens[name] + (~real)[..., None] * level * alternating(size)
+    return replace(spread, inputs=tokens, weights=weights, nan_is_free=True)
 
 
 def with_equal_scores(case: Case) -> Case:
@@ -358,6 +403,8 @@ def laid_out(case: Case, recipe: Recipe) -> Case:
     """Return the case of an attention layer as the recipe asks for it beside sizes and masks."""
     low = integer(recipe, "low", 0)
     case = with_low_scores(case, low) if low else case
+    high = integer(recipe, "high", 0)
+    case = with_high_hidden_scores(case, high) if high else case
     case = with_equal_scores(case) if integer(recipe, "equal", 0) else case
     return with_one_value(case) if integer(recipe, "one_value", 0) else case
 

@@ -30,7 +30,7 @@ Dropout does what nn.Dropout does: in train mode only, each value by itself, and
 what is kept is divided by 1 - p. Further dropout, on the attention weights or
 inside the feed-forward network, is free, and so are the names of the layers and
 the biases of the linear ones. Dtype and device follow the input, which is never
-changed in place.
+changed in place, and gradients reach it and all weights.
 Half precision is tried too, but only noted.
 Not allowed: `nn.TransformerEncoderLayer` and its relatives.
 
@@ -53,7 +53,7 @@ class EncoderLayer(nn.Module):
         d_model: size D of each token; must be divisible by `num_heads`.
         num_heads: number of attention heads H.
         d_ff: width F of the feed-forward network.
-        dropout: share of each sublayer's output that is dropped in train mode.
+        dropout: share of each sublayer's output that is dropped in train mode, below 1.
     """
 
     def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.1) -> None:

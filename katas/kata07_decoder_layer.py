@@ -33,7 +33,8 @@ in question here:
 The network is Linear(D, F), ReLU, Linear(F, D); the norms are nn.LayerNorm(D),
 one for each sublayer, with gain and shift. The eps of the norms (from 1e-12 to 1e-5),
 biases of the linear layers, and further dropout inside the network are up to
-you. Dtype and device follow the input, and the inputs are never changed in place.
+you. Dtype and device follow the input, the inputs are never changed in place, and
+gradients reach all of them and all weights.
 Half precision is tried too, but only noted.
 Not allowed: `nn.TransformerDecoderLayer` and the other `nn.Transformer*` modules.
 """
@@ -66,7 +67,7 @@ class DecoderLayer(nn.Module):
         d_model: size D of each token; must be divisible by `num_heads`.
         num_heads: number of heads H of both attentions.
         d_ff: size F of the hidden layer of the network.
-        dropout: share of each sublayer's output that is dropped in training.
+        dropout: share of each sublayer's output that is dropped in training, below 1.
     """
 
     def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.1) -> None:

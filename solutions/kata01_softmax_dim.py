@@ -16,9 +16,9 @@ columns, and yet it is each row that sums to one: the sum runs along a row.
          0.7  0.1  1.5                          0.2649  0.1454  0.5896
 
 Results stay finite and right for entries up to 1e4 in size, in float64 and
-float32 as well as in float16 and bfloat16. An entry of -inf gets weight
-exactly 0 and gradient 0; a slice with nothing but -inf is free. Dtype and
-device follow the input, and the input is never changed in place.
+float32 as well as in float16 and bfloat16, and so do gradients. An entry of
+-inf gets weight exactly 0 and gradient 0; a slice with nothing but -inf is
+free. Dtype and device follow the input, and the input is never changed in place.
 Not allowed, in whatever form: softmax, log_softmax, softmin, logsumexp of
 torch, and `F.scaled_dot_product_attention`.
 """

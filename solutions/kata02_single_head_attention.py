@@ -45,9 +45,10 @@ The first query has the products 1, 0, 1 with the keys; over √2 that is 0.7071
 0, 0.7071, and softmax gives 2.0281 / 5.0562, 1 / 5.0562, 2.0281 / 5.0562.
 
 Dtype and device follow the input, the input is never changed in place, and
-gradients flow through both results of the function. Whether the layer calls
-the function is up to you. Half precision is tried too, but only noted. Free: a
-bias in the projections, and in the layer dropout on the weights or the output.
+gradients flow through both results of the function and through the layer.
+Whether the layer calls the function is up to you. Half precision is tried too,
+but only noted. Free: a bias in the projections, and in the layer dropout on the
+weights or the output.
 Not allowed: `F.scaled_dot_product_attention`, `nn.MultiheadAttention`.
 """
 

@@ -22,9 +22,10 @@ Example: with x (2, 5, 12), memory (2, 7, 12) and 3 heads, the scores are
 (2, 3, 5, 7), one row of 7 weights for each of the 5 queries of each head.
 
 Head h owns the features [h * d, (h + 1) * d) of q, k and v, and of what goes into
-the last projection. Dtype and device follow the input, and no input is ever
-changed in place. Free: whether the projections have a bias, and dropout on the
-weights or the output. Half precision is tried too, but only noted.
+the last projection. Dtype and device follow the input, no input is ever changed
+in place, and gradients reach all inputs and weights. Free: whether the projections
+have a bias, and dropout on the weights or the output. Half precision is tried too,
+but only noted.
 Not allowed: `F.scaled_dot_product_attention`, `nn.MultiheadAttention`.
 """
 

@@ -22,9 +22,9 @@ An odd D works too: its last feature is a sine without a cosine. L up to and
 including `max_len` works, a longer x raises an exception (of any kind).
 Nothing here is trained, and everything follows `module.to(...)`: on another
 device the output is there, and bfloat16 in gives bfloat16 out. The input is
-never changed in place. How the codes are stored or computed, in float64 or
-float32, is free; computed in bfloat16 they blur, which is noted only. There is
-no dropout and no scaling of x by sqrt(D).
+never changed in place, and gradients flow back to it. How the codes are stored
+or computed, in float64 or float32, is free; computed in bfloat16 they blur,
+which is noted only. There is no dropout and no scaling of x by sqrt(D).
 """
 
 import math

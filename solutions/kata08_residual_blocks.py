@@ -21,7 +21,8 @@ The norm is a layer norm over the D features with a gain and a shift; its eps is
 free, from 1e-12 to 1e-5. Dropout does what nn.Dropout does: in train mode only,
 each value by itself, and what is kept is divided by 1 - p. Dtype and device follow
 the input. The block itself changes nothing in place, neither its input nor what
-the sublayer returned. Half precision is tried too, but only noted.
+the sublayer returned, nor the sublayer's weights, and gradients reach all of
+these. Half precision is tried too, but only noted.
 
 Worked example: around a sublayer that returns zeros, the pre-norm block is
 exactly the identity, and the post-norm block exactly the norm. For the token
@@ -40,7 +41,7 @@ class ResidualBlock(nn.Module):
     Args:
         d_model: size D of each token.
         sublayer: module or callable from (B, L, D) to (B, L, D).
-        dropout: share of the sublayer's output that is dropped in train mode.
+        dropout: share of the sublayer's output that is dropped in train mode, below 1.
         norm_first: True for pre-norm, False for post-norm.
     """
 

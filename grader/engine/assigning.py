@@ -23,7 +23,7 @@ from grader.engine.bundling import bundle, head_families, with_biases_cut_off, w
 from grader.engine.gathering import Held, Twin, Unit, gather
 from grader.engine.norming import norm_choices, zero_centred
 from grader.engine.placing import Choice, Need, Shapes, Slot, options, settle
-from grader.engine.spreading import spread_vectors
+from grader.engine.spreading import spread_biases, spread_vectors
 from grader.model import Role, Shape
 
 
@@ -87,6 +87,8 @@ def assign(
     affine = norm_choices(layers, norms, need)
     if norms and affine[0].missing:
         affine = spread_vectors(layers, other, linears, roles, need, ffn[0].absent) or affine
+    placed = [slot for choice in (affine[0], ffn[0]) for slot in choice.slots]
+    biases = spread_biases(layers, other, feed_forward, need, placed)
     affine += zero_centred(affine, twin.zeros if twin else frozenset())
     classes = {item.path: item.class_name for item in held}
     readings: list[Iterable[Alignment]] = []
@@ -97,7 +99,7 @@ def assign(
             )
             for owner, units in groups.items()
         ]
-        combined = list(islice(best_first([*lists, affine, ffn]), 8 * LIMIT))
+        combined = list(islice(best_first([*lists, affine, ffn, biases]), 8 * LIMIT))
         # Two attentions are most likely laid out alike.
         combined.sort(key=lambda c: len({choice.label for choice in c if choice.label}))
         readings.append([_alignment(held, c, notes) for c in combined[:LIMIT]])

@@ -15,9 +15,9 @@ from grader.engine.comparing import (
     show,
     tolerance,
 )
-from grader.engine.dropping import fault
+from grader.engine.dropping import fault, same_drops
 from grader.engine.striking import MESSAGES
-from grader.model import Case, Check, Mismatch, Outcome, Raised, Recipe
+from grader.model import Alien, Case, Check, Mismatch, Outcome, Raised, Recipe
 
 OBSERVE: dict[str, frozenset[str]] = {
     "raises": frozenset({"raises"}),
@@ -44,7 +44,9 @@ def judge(bench: Bench, check: Check, recipe: Recipe) -> Finding:
         return _silent(bench, recipe)
     if got.status == "raised" and got.raised is not None:
         endless = got.raised.kinds[:1] == ("RecursionError",)
-        if check.watch == "loops" or (check.watch == "raises" and not endless):
+        # That it raises is another check's matter where this one is of how it is written.
+        how = check.watch in ("loops", "banned")
+        if how or (check.watch == "raises" and not endless):
             return None
         return _contiguous_only(case, got.raised) or exception(got.raised)
     return _WATCH[check.watch](bench, check, recipe)
@@ -118,11 +120,42 @@ def _undropped(bench: Bench, check: Check, recipe: Recipe) -> Finding:
 
 def _drops(bench: Bench, check: Check, recipe: Recipe) -> Finding:
     case = bench.case(recipe, OBSERVE["drops"])
-    drops = bench.got(case).observed.get("drops", ())
+    observed = bench.got(case).observed
+    drops = observed.get("drops", ())
     rate = float({**(case.init or {}), **case.defaults}["dropout"])
     how = " left at its default, " if "dropout" in case.defaults else "="
     found = fault(drops, rate, f"with dropout{how}{rate}")
+    if not found and observed.get("fixed"):
+        found = ("every call drops the same values", "other values in each call", "the same values")
+    if not found and _one_draw_for_all(bench, check, recipe):
+        found = (
+            "what is dropped of one sublayer is dropped of another, too",
+            "a draw of its own for each sublayer",
+            "one draw for all",
+        )
     return Mismatch(*found) if found else None
+
+
+def _one_draw_for_all(bench: Bench, check: Check, recipe: Recipe) -> bool:
+    """Tell whether another sublayer, seen in a case of its own, lost the very same values."""
+
+    def without(one: Recipe) -> Recipe:
+        return {name: value for name, value in one.items() if name != "seen"}
+
+    def returned(one: Recipe) -> Tensor | Alien | None:
+        return next(iter(bench.got(bench.case(one, OBSERVE["drops"])).returned), None)
+
+    own = returned(recipe)
+    others = [
+        returned(other)
+        for other in check.bank
+        if "seen" in recipe
+        and other["seen"] != recipe["seen"]
+        and without(other) == without(recipe)
+    ]
+    return isinstance(own, Tensor) and any(
+        isinstance(other, Tensor) and same_drops(own, other) for other in others
+    )
 
 
 def _struck(bench: Bench, check: Check, recipe: Recipe) -> Finding:

@@ -113,6 +113,7 @@ def _compare_one(
         return Mismatch(f"dtype{which} is {got}, expected {due}", f"dtype {due}", f"dtype {got}")
     allowed = tolerance(case)
     mask = counted(case, index, have)
+    mask = _but_nan(have, mask) if case.nan_is_free else mask
     wrong = _differing(want, have, allowed, 3 * spread, mask)
     if not wrong.any():
         return _endless(case, want, have) if mask is not None else None
@@ -125,8 +126,14 @@ def _compare_one(
     return _difference(want, have, wrong, which)
 
 
+def _but_nan(have: Tensor, mask: Tensor | None) -> Tensor:
+    return ~have.isnan() if mask is None else mask & ~have.isnan()
+
+
 def _endless(case: Case, want: Tensor, have: Tensor) -> Mismatch | None:
     """Return a mismatch where padded positions, whose values are free, are not finite."""
+    if case.nan_is_free:
+        return None
     bad = ~have.isfinite() & want.isfinite()
     bad = bad & ~case.blind if case.blind is not None and _by_queries(case, have) else bad
     if not bool(bad.any()):
@@ -370,6 +377,8 @@ def seen(case: Case, outcome: Outcome) -> tuple[object, ...]:
         found.append(("trainable", sum(observed.get("trainable", {}).values())))
     if outcome.missing:
         found.extend((key, observed.get(key)) for key in ("leftover", "anew", "unseen"))
+    if observed.get("fixed"):
+        found.append("fixed")
     if "again" in observed:
         found.append(("repeats", repeats(outcome)))
         found.append(("written", bool(observed.get("written"))))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from torch import nn
@@ -64,12 +66,14 @@ def _problem(namespace: Namespace, target: Target) -> tuple[str, Any]:
             f"{target.name}'s constructor takes {theirs}; expected {_listed(target.parameters)}",
             value.__init__,
         )
-    return _forward_problem(value, target)
+    return _forward_problem(value, target, namespace.source)
 
 
-def _forward_problem(value: type[nn.Module], target: Target) -> tuple[str, Any]:
+def _forward_problem(value: type[nn.Module], target: Target, source: str) -> tuple[str, Any]:
     if value.__new__ is not object.__new__:
         return "", None  # it may build another class, and that one's forward counts
+    if re.search(r"\bself\.forward\s*=[^=]", source):
+        return "", None  # it may choose one when it is built
     if value.forward is nn.Module.forward or not callable(value.forward):
         return f"{target.name} has no forward method", value
     theirs = _refuses(value.forward, ("self", *target.forward))
@@ -93,7 +97,9 @@ def _missing(target: Target, own: Sequence[str]) -> str:
 
 
 def _refuses(value: Any, parameters: Sequence[str]) -> str:
-    """Return the signature as text where a call by these keywords would not bind, else "".
+    """Return the signature as text where a call would not do as agreed, else "".
+
+    That is a call by these keywords, or by position, in their order.
 
     A decorator may take other arguments than what it wraps, and tell only of the latter's.
     """
@@ -115,9 +121,20 @@ def _refused(value: Any, parameters: Sequence[str], *, follow_wrapped: bool) -> 
             signature.bind(*bound, *[None] * len(keywords), *extra)
         else:
             signature.bind(*bound, **dict.fromkeys(keywords))
+        agreed = _in_order(list(signature.parameters.values())[len(bound) :], keywords)
     except TypeError:
-        return _listed([str(p).split(":")[0].split("=")[0] for p in signature.parameters.values()])
-    return ""
+        agreed = False
+    if agreed:
+        return ""
+    return _listed([str(p).split(":")[0].split("=")[0] for p in signature.parameters.values()])
+
+
+def _in_order(parameters: Sequence[inspect.Parameter], names: Sequence[str]) -> bool:
+    """Tell whether those of `names` that come first, by position, stand in this order."""
+    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    known = takewhile(lambda p: p.kind in by_position and p.name in names, parameters)
+    theirs = [parameter.name for parameter in known]
+    return theirs == [name for name in names if name in theirs]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ from grader.engine.alignment import (
     read_gradients,
     twin_of,
 )
-from grader.engine.dropping import dropout_off, dropped
+from grader.engine.dropping import dropout_off, dropped, some
 from grader.engine.gathering import unregistered
 from grader.engine.loading import Namespace, shorten
 from grader.engine.observing import (
@@ -121,6 +121,8 @@ class _Call:
             subject(*first, **others)
             if "gradients" not in case.observe:
                 self.call_as_it_was(earlier, subject, alignment, args, inputs, kept)
+        if case.built_after is not None:
+            self.namespace.names[case.target](**_made(case.built_after)[0])
         # Gradients are comparable as far as nothing is dropped on the way.
         undropped = {"undropped", "gradients"} <= case.observe
         with dropout_off() if undropped else nullcontext():
@@ -129,6 +131,10 @@ class _Call:
         gradients: dict[str, Tensor | None] = {}
         if "gradients" in case.observe and all(type(r) is Tensor for r in returned):
             gradients = self.gradients(returned, leaves, subject, alignment)
+            if undropped:
+                # Once more as people train: autograd refuses what is dropped in place.
+                args, inputs = self.arguments(leaves)
+                self.gradients(self.called(subject, args, inputs), leaves, subject, None)
         returned = self.further(subject, alignment, returned)
         return Outcome(
             "returned",
@@ -172,7 +178,11 @@ class _Call:
         if "undropped" in case.observe:
             returned = self.undropped(subject, returned)
         if "drops" in case.observe and isinstance(returned[0], Tensor):
-            self.observed["drops"] = dropped(returned[0].detach())
+            self.observed["drops"] = drops = dropped(returned[0].detach())
+            if some(drops):
+                args, inputs = self.arguments()
+                again = self.called(subject, args, inputs, seed=1)
+                self.observed["fixed"] = _all_same(returned, again)
         if "struck" in case.observe:
             self.observed["struck"] = self.struck(subject, returned)
         return returned
@@ -235,7 +245,8 @@ class _Call:
         With a sublayer handed in, a module may hold state.
         """
         case = self.case
-        special = case.before or case.observe - {"gradients", "raises", "undropped", "drops"}
+        plain = {"gradients", "raises", "undropped", "drops"}
+        special = case.before or case.built_after or case.observe - plain
         if case.init is None or special or self.namespace.kept is None:
             return None
         options = tuple(sorted(case.init.items()))

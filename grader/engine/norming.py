@@ -29,10 +29,14 @@ def norm_choices(layers: Layers, roles: Sequence[Role], need: Need) -> list[Choi
         for unit in layers.norms
         if not (unit.weights or unit.biases) or is_vector(unit.shape or unit.bias_shape, size)
     ]
-    # A norm without gain and shift, beside enough that have them, is only the formula.
-    full = [unit for unit in right if unit.weights or unit.biases]
-    if len(full) >= len(roles):
-        right = full
+    # A norm without gain and shift, beside enough that have them, is only the formula,
+    # and a vector alone, beside enough norms that have both, is the bias of some layer.
+    shifted = f"{roles[0].name}.bias" in need.shapes
+    for fit in (
+        [unit for unit in right if unit.weights or unit.biases],
+        [unit for unit in right if unit.weights and (unit.biases or not shifted)],
+    ):
+        right = fit if len(fit) >= len(roles) else right
     reasons = [
         f"`{unit.path}` has a weight of shape {tuple(unit.shape)} where ({size},) is due"
         for unit in layers.norms

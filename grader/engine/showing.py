@@ -15,6 +15,7 @@ from grader.engine.execution import positional
 from grader.model import Case, Counterexample, Mismatch, Part, Recipe
 
 SMALL = 12
+HALVES = ("float16", "bfloat16")
 
 
 def counterexample(
@@ -53,10 +54,11 @@ def called(case: Case) -> str:
     ]
     call = f"({', '.join(arguments)})"
     where = [f"{name} {tuple(value.shape)}" for name, value in given if name in named]
-    options = ", ".join(f"{name}={_option(value)}" for name, value in (case.init or {}).items())
-    head = case.target if case.init is None else f"{case.target}({options})"
+    head = case.target if case.init is None else f"{case.target}({_options(case.init)})"
     extra = [", ".join(where)] if where else []
     extra += [f"after a call with {_other(case, earlier)}" for earlier in case.before]
+    if case.built_after is not None:
+        extra.append(f"after building {case.target}({_options(case.built_after)})")
     extra += ["transposed in memory"] if case.transposed else []
     extra += ["train mode"] if case.train else []
     extra += [case.dtype] if case.dtype != "float64" else []
@@ -102,6 +104,10 @@ def _short(value: Any) -> str:
     return f"<{str(value.dtype).removeprefix('torch.')} {tuple(value.shape)}>"
 
 
+def _options(init: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={_option(value)}" for name, value in init.items())
+
+
 def _option(value: Any) -> str:
     if isinstance(value, Part):
         options = ", ".join(f"{name}={item!r}" for name, item in value.options.items())
@@ -127,24 +133,14 @@ def python(bench: Bench, case: Case, varied: Case | None = None, *, state: bool 
         lines[1:1] = ["from grader.model import Part", "from grader.parts import make"]
     if case.dtype == "float64":
         lines.append("torch.set_default_dtype(torch.float64)")
-    half = case.dtype in ("float16", "bfloat16")
     callee = case.target
     if case.init is not None:
-        options = ", ".join(f"{n}={_made(v)}" for n, v in case.init.items())
-        lines.append(f"layer = {case.target}({options})")
+        lines.append(f"layer = {_construction(case.target, case.init)}")
         lines += _weights(bench, case) if state else []
         lines.append("layer.train()" if case.train else "layer.eval()")
         callee = "layer"
-    for values in case.before:
-        earlier = replace(
-            case,
-            args=tuple(values.get(name, value) for name, value in positional(case)),
-            inputs={**case.inputs, **{n: v for n, v in values.items() if n in case.inputs}},
-            dtype="float32" if half else case.dtype,
-        )
-        lines.append("# An earlier call, which must leave no trace:")
-        lines.append(f"{callee}({_arguments(earlier)})")
-    if half and callee == "layer":
+    lines += _before(case, callee)
+    if case.dtype in HALVES and callee == "layer":
         lines.append(f"layer.to(torch.{case.dtype})")
     lines.append(f"print({callee}({_arguments(case)}))")
     if varied is not None:
@@ -155,6 +151,24 @@ def python(bench: Bench, case: Case, varied: Case | None = None, *, state: bool 
         lines.append("with torch.no_grad():")
         lines.append(f"    print({callee}({_arguments(case)}))")
     return "\n".join(lines) + "\n"
+
+
+def _before(case: Case, callee: str) -> list[str]:
+    """Return the lines of what happens between the building of the layer and its call."""
+    lines: list[str] = []
+    for values in case.before:
+        earlier = replace(
+            case,
+            args=tuple(values.get(name, value) for name, value in positional(case)),
+            inputs={**case.inputs, **{n: v for n, v in values.items() if n in case.inputs}},
+            dtype="float32" if case.dtype in HALVES else case.dtype,
+        )
+        lines.append("# An earlier call, which must leave no trace:")
+        lines.append(f"{callee}({_arguments(earlier)})")
+    if case.built_after is not None:
+        lines.append("# Another instance, which must make no difference:")
+        lines.append(_construction(case.target, case.built_after))
+    return lines
 
 
 def _arguments(case: Case) -> str:
@@ -172,6 +186,10 @@ def _weights(bench: Bench, case: Case) -> list[str]:
     lines = ["layer.load_state_dict({"]
     lines += [f"    {name!r}: {_code(value, case.dtype)}," for name, value in state.items()]
     return [*lines, "}, strict=False)"]
+
+
+def _construction(target: str, init: Mapping[str, Any]) -> str:
+    return f"{target}({', '.join(f'{name}={_made(value)}' for name, value in init.items())})"
 
 
 def _made(value: Any) -> str:

@@ -17,6 +17,7 @@ from math import prod
 from grader.engine import naming
 from grader.engine.attending import LIMIT
 from grader.engine.gathering import Layers, Unit
+from grader.engine.norming import is_vector
 from grader.engine.placing import Choice, Need, Slot
 from grader.model import Role, Shape
 
@@ -98,6 +99,31 @@ def spread_vectors(
         if due <= chosen.keys()
     )
     return list(islice(found, LIMIT))
+
+
+def spread_biases(
+    layers: Layers,
+    twin: Layers | None,
+    roles: Sequence[Role],
+    need: Need,
+    placed: Collection[Slot],
+) -> list[Choice]:
+    """Return the ways to use raw vectors as biases that the feed-forward network lacks.
+
+    `roles` are the network's own; `placed` is what has its place already. A
+    vector counts if it is the only one of its size. That none is used is a choice, too.
+    """
+    taken = {name for slot in placed for name in (slot.weight, slot.parameter)}
+    shapes = dict(twin.spare) if twin else {}
+    told = need.twin if need.twin and twin else need
+    spare = [(name, shape) for name, shape in layers.spare if name not in taken]
+    slots: list[Slot] = []
+    for role in roles:
+        bias, length = f"{role.name}.bias", told.weight(role)[0]
+        fit = [name for name, shape in spare if is_vector(shapes.get(name, shape), length)]
+        if len(fit) == 1 and bias in need.shapes and bias not in taken:
+            slots.append(Slot(bias, fit[0], need.shapes[bias], (0,)))
+    return [Choice(tuple(slots)), Choice()] if slots else [Choice()]
 
 
 def _vectors(

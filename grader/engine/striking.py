@@ -25,12 +25,15 @@ def struck(trained: Tensor, rested: Tensor, *, normed: bool) -> str:
 
     The case is laid out by `with_one_value`, so that every row of the output is one
     weight times something fixed, and all batch rows are alike; or, `normed`, by
-    `with_dropout_seen`, so that this holds of what the sublayer adds.
+    `with_dropout_seen`, so that this holds of what the sublayer adds. An answer that
+    is not like that in eval mode either, having no value projection, say, tells nothing.
     """
     if trained.shape != rested.shape or trained.dim() != 3 or trained.shape[-1] < 4:
         return ""
     if normed:
         return "input" if _sizes(added(trained) / added(rested)) > MOST_SIZES else ""
+    if not _proportional(rested):
+        return ""
     ratios = (trained / rested).double().nan_to_num(0.0, 0.0, 0.0)
     sizes = max(_sizes(ratios[:, query]) for query in range(ratios.shape[1]))
     if sizes <= MOST_SIZES:
@@ -38,6 +41,14 @@ def struck(trained: Tensor, rested: Tensor, *, normed: bool) -> str:
         return ""
     uneven = (ratios.amax(-1) - ratios.amin(-1)).max() > ALIKE
     return "features" if uneven else "scores"
+
+
+def _proportional(rows: Tensor) -> bool:
+    """Tell whether all rows of (B, L, D) are multiples of one."""
+    flat = rows.double().flatten(0, 1)
+    longest = flat[flat.norm(dim=-1).argmax()]
+    along = (flat @ longest)[:, None] * longest / longest.square().sum()
+    return bool((flat - along).abs().max() <= ALIKE * longest.abs().max())
 
 
 def _sizes(values: Tensor) -> int:

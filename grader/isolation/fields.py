@@ -124,6 +124,7 @@ OBSERVED: dict[str, Test] = {
         ("unseen", bool),
         ("shared", bool),
         ("drops", tuple[float, ...]),
+        ("fixed", bool),
         ("struck", str),
         ("leftover", tuple[tuple[int, ...], ...]),
         ("layers", Mapping[str, Any]),

@@ -129,7 +129,8 @@ class Process:
                 if message == "late" and preliminary is not None:
                     self._stop()
                     scene = endings.Scene(job.entry, job.path, time.monotonic() - began, title)
-                    return endings.unnamed(self._verdict({"verdict": preliminary}, scene))
+                    verdict = self._verdict({"verdict": preliminary}, scene)
+                    return endings.unnamed(replace(verdict, seconds=scene.seconds))
                 return self._ending(job, message, timeout, time.monotonic() - began, title)
             if message.get("id") != job_id:
                 continue

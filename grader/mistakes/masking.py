@@ -60,7 +60,7 @@ def weak_mask_mistakes(masks: Sequence[Mask]) -> tuple[Bug, ...]:
             "mask-fill-too-small",
             variants=[
                 [(m.fill, m.filled(value)) for m in masks]
-                for value in ("-10.0", "-20.0", "-1.0", "-100.0")
+                for value in ("-10.0", "-20.0", "-1.0", "-100.0", "-1e3", "-1e4")
             ],
             says="hidden scores are set to a modest number that real scores can fall below, so "
             "hidden keys take weight",

@@ -217,6 +217,7 @@ CHECKS = (
             {"ndim": 3, "dim": 1, "seed": 63},
             {"kind": "hidden", "n1": 3, "seed": 64},
             {"kind": "high", "seed": 65},
+            {"kind": "large", "n1": 3, "seed": 66},
         ),
         draws={**DRAWS, "kind": ["plain", "hidden"]},
         examples=20,

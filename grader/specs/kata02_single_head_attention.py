@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from grader.mistakes.dropping import misplaced_dropout_mistakes
 from grader.model import Axis, Case, Check, Kata, Question, Recipe, Shape, Target
 from grader.patching import bug, each_and_all
-from grader.properties import dropped_weights_only, earlier_calls, gradients_in_training
+from grader.properties import dropped_weights_only, earlier_calls, gradients_in_training, instances
 from grader.strategies import (
     CALLERS_MASKS,
     attention_roles,
@@ -49,14 +49,17 @@ def _function(recipe: Recipe) -> Case:
     d, d_v = integer(recipe, "d", 6), integer(recipe, "d_v", 4)
     seed, times = integer(recipe, "seed", 1), integer(recipe, "times", 1)
     low = integer(recipe, "low", 0)  # all scores about -2.4 low², which differ by about ten
-    small = 3 / low if low else times
+    high = integer(recipe, "high", 0)  # or 2.4 high², and those of hidden keys twice as high
+    small = 3 / (low or high) if low or high else times
     if integer(recipe, "equal", 0):
         small = 0  # all scores are 0
+    mask = _mask(word(recipe, "mask", "none"), seed, lead, queries, keys)
+    k = numbers(seed, "k", *lead, keys, d, scale=1.5) * small - low + high
     inputs = {
-        "q": numbers(seed, "q", *lead, queries, d, scale=1.5) * small + low,
-        "k": numbers(seed, "k", *lead, keys, d, scale=1.5) * small - low,
+        "q": numbers(seed, "q", *lead, queries, d, scale=1.5) * small + low + high,
+        "k": k if mask is None or not high else k + high * ~mask.mT,
         "v": numbers(seed, "v", *lead, keys, d_v) * times,
-        "mask": _mask(word(recipe, "mask", "none"), seed, lead, queries, keys),
+        "mask": mask,
     }
     if word(recipe, "mask", "none") == "omitted":
         del inputs["mask"]
@@ -69,7 +72,8 @@ def _function(recipe: Recipe) -> Case:
         returns=((*lead, queries, d_v), (*lead, queries, keys)),
         blind=blind,
         dtype=word(recipe, "dtype", "float64"),
-        tolerance=LARGE_TOLERANCE if times >= LARGE or low else 1e-9,
+        nan_is_free=bool(high),  # of a mask on the weights, after the softmax
+        tolerance=LARGE_TOLERANCE if times >= LARGE or low or high else 1e-9,
         banned=BANNED,
     )
 
@@ -267,12 +271,13 @@ CHECKS = (
     ),
     Check(
         "hidden_keys_get_nothing",
-        "however low the scores are, a hidden key gets no weight",
+        "whatever the scores are, a hidden key gets no weight",
         FUNCTION,
         "values",
         bank=(
             {"mask": "any", "low": 9, "seed": 79},
             {"mask": "keys", "low": 90, "seed": 80},
+            {"mask": "keys", "high": 90, "seed": 82},
         ),
         after=("mask_is_applied",),
     ),
@@ -453,12 +458,14 @@ CHECKS = (
     ),
     Check(
         "layer_gives_hidden_keys_nothing",
-        "however low the scores are, the layer gives a hidden key no weight",
+        "whatever the scores are, the layer gives a hidden key no weight",
         LAYER,
         "values",
         bank=_of(
             {"mask": "both", "low": 6, "seed": 89},
             {"mask": "pad", "low": 60, "seed": 90},
+            {"mask": "pad", "high": 60, "seed": 91},
+            {"mask": "causal", "high": 60, "seed": 92},
         ),
         after=("masks_are_applied",),
     ),
@@ -539,6 +546,7 @@ CHECKS = (
         after=("layer_repeats",),
         name="layer_earlier_calls_leave_no_trace",
     ),
+    instances(LAYER, *_of({"mask": "both", "seed": 73}), after=("masks_are_applied",)),
     Check(
         "layer_works_in_float32",
         "float32, as people run it, gives the same output",
@@ -957,7 +965,7 @@ BUGS = (
     bug(
         "mask-fill-too-small",
         (FILL, _fill("-1.0")),
-        variants=[[(FILL, _fill(value))] for value in ("-10.0", "-20.0", "-100.0")],
+        variants=[[(FILL, _fill(value))] for value in ("-10.0", "-20.0", "-100.0", "-1e3", "-1e4")],
         says="the number filled in is not small enough: hidden keys keep a weight that shows "
         "where the visible scores are low",
         ask="What weight does a hidden key get where all visible scores are below your number?",
@@ -1017,10 +1025,18 @@ BUGS = (
         (SCALE, "scores = scores / int(math.sqrt(q.shape[-1]))"),
         variants=[
             [(SCALE, "scores = scores / (q.shape[-1] // 2)")],
-            [(SCALE, SCALE.replace("/", "//"))],
         ],
         says="the scale is rounded to a whole number, right only where d is a square",
         ask="What does your scale come to for d = 6?",
+    ),
+    bug(
+        "scores-rounded",
+        variants=[
+            [(SCALE, SCALE.replace("/", "//"))],
+            [(SCALE, f"{SCALE}\nscores = scores.round()")],
+        ],
+        says="the scores are rounded to whole numbers, and what is rounded has no gradient",
+        ask="What does `//` do to 1.9, and what is its slope there?",
     ),
     bug(
         "scale-precedence",

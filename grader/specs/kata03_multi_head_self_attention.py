@@ -20,6 +20,7 @@ from grader.properties import (
     earlier_calls,
     gradients_in_training,
     hidden_keys,
+    instances,
     workmanship,
 )
 from grader.strategies import (
@@ -185,6 +186,8 @@ CHECKS = (
         NAME,
         {"mask": "both_holes", "batch": 3, "low": 6, "seed": 77},
         {"mask": "holes", "batch": 3, "low": 60, "seed": 78},
+        {"mask": "holes", "batch": 3, "high": 60, "seed": 94},
+        {"mask": "causal", "high": 60, "seed": 95},
         after="masks_are_applied",
     ),
     Check(
@@ -257,6 +260,11 @@ CHECKS = (
         # One token at a time, as in generation: what is kept of the last one gets in.
         {"length": 1, "seed": 80},
         masks=True,
+        after=("values_match", "masks_are_applied"),
+    ),
+    instances(
+        NAME,
+        {"mask": "both_holes", "seed": 93},
         after=("values_match", "masks_are_applied"),
     ),
     Check(

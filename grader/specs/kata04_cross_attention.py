@@ -20,6 +20,7 @@ from grader.properties import (
     earlier_calls,
     gradients_in_training,
     hidden_keys,
+    instances,
     workmanship,
 )
 from grader.strategies import (
@@ -172,6 +173,7 @@ CHECKS = (
         NAME,
         {"mask": "holes", "batch": 3, "low": 6, "seed": 77},
         {"mask": "right", "batch": 3, "low": 60, "seed": 78},
+        {"mask": "right", "batch": 3, "high": 60, "seed": 94},
         after="mask_is_applied",
     ),
     Check(
@@ -242,6 +244,11 @@ CHECKS = (
         {"mask": "right", "seed": 71},
         {"length": 1, "memory": 1, "seed": 72},
         masks=True,
+        after=("values_match", "mask_is_applied"),
+    ),
+    instances(
+        NAME,
+        {"mask": "right", "seed": 93},
         after=("values_match", "mask_is_applied"),
     ),
     Check(

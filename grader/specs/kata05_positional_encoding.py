@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from grader.model import Axis, Case, Check, Kata, Question, Recipe, Target
 from grader.patching import bug
+from grader.properties import instances
 from grader.strategies import integer, numbers, word
 
 NAME = "PositionalEncoding"
@@ -101,6 +102,7 @@ CHECKS = (
             {"length": 7, "spare": -4, "d_model": 6, "seed": 27},
             {"length": 3, "spare": -1, "seed": 29},
             {"length": 9, "spare": -2, "mode": "train", "seed": 30},
+            {"length": 5, "spare": -1, "built_after": 1, "seed": 31},
             {"call": "default", "length": 5001, "d_model": 1, "batch": 1, "seed": 28},
         ),
     ),
@@ -175,6 +177,7 @@ CHECKS = (
         ),
         after=("values_match",),
     ),
+    instances(NAME, {"seed": 68}, after=("values_match",)),
     Check(
         "works_in_float32",
         "float32, as people run it, gives the same",
@@ -215,7 +218,7 @@ CHECKS = (
         "the codes follow the module to a GPU",
         NAME,
         "device",
-        bank=({"seed": 66}, {"earlier": 7, "seed": 67}),
+        bank=({"seed": 66}, {"earlier": 7, "seed": 67}, {"earlier": 5, "seed": 69}),
         after=("values_match",),
     ),
     Check(
@@ -373,10 +376,10 @@ BUGS = (
             [(REGISTER, "self.pe = pe"), (RETURN, "return x + codes.to(x.dtype)")],
             [(REGISTER, "self.pe = pe"), (RETURN, "return x + codes.to(x.device)")],
         ],
-        says="the table does not follow the module: after .to() it is still on the CPU, or still "
+        says="the codes do not follow the module: after .to() they are still on the CPU, or still "
         "in float32",
-        ask="After module.to('cuda') or module.to(torch.bfloat16), where is your table, and in "
-        "which dtype?",
+        ask="After module.to('cuda') or module.to(torch.bfloat16), where are the codes you add, "
+        "and in which dtype?",
     ),
     bug(
         "pe-cuda-result-discarded",

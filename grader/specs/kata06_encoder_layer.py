@@ -14,6 +14,7 @@ from grader.properties import (
     dropout_share,
     earlier_calls,
     equal_features,
+    instances,
     left_out,
     next_to_no_dropout,
 )
@@ -296,6 +297,7 @@ CHECKS = (
         masks=True,
         after=("mask_is_applied",),
     ),
+    instances(NAME, {"mask": "pad", "seed": 93}, after=("values_match", "mask_is_applied")),
     Check(
         "works_in_float32",
         "float32, as people run it, gives the same",

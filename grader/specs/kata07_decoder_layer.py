@@ -16,6 +16,7 @@ from grader.properties import (
     dropout_share,
     earlier_calls,
     equal_features,
+    instances,
     left_out,
     next_to_no_dropout,
 )
@@ -31,6 +32,8 @@ from grader.strategies import (
     others,
     padding,
     prefix,
+    strict,
+    with_blind_queries,
     with_dropout_seen,
     with_equal_features,
     with_last_token_changed,
@@ -48,6 +51,7 @@ SEEN = {
     "network": ("linear1", "linear2"),
 }
 # Which masks a case has: c causal, p padding of x, m padding of the memory.
+# Under the last two, the first tokens see nothing.
 MASKS = {
     "none": "",
     "causal": "c",
@@ -59,6 +63,8 @@ MASKS = {
     "holes": "pm",
     "prefix": "xm",  # a mask of the caller's own choice, not to be built anew
     "others": "om",
+    "strict": "sm",
+    "both_left": "cp",
 }
 # Sublayers that return zeros: where two mistakes are made at once, one of them shows alone.
 OFF = {
@@ -79,10 +85,12 @@ def _mask(recipe: Recipe) -> Case:
     import torch
 
     length, where = integer(recipe, "length", 5), word(recipe, "device", "none")
+    before = ({"length": length, "device": None},) if integer(recipe, "earlier", 0) else ()
     devices = {"none": None, "cpu": torch.device("cpu")}
     return Case(
         target=MASK,
         inputs={"length": length, "device": devices[where]},
+        before=before,
         returns=((length, length),),
     )
 
@@ -99,10 +107,10 @@ def _layer(recipe: Recipe) -> Case:
     d_ff = integer(recipe, "d_ff", 2 * d_model + 1)
     times, mask = integer(recipe, "times", 1), word(recipe, "mask", "none")
     kinds = MASKS[mask]
-    masks = {"c": causal, "x": prefix, "o": others}
+    masks = {"c": causal, "x": prefix, "o": others, "s": strict}
     seen = next((masks[kind] for kind in kinds if kind in masks), None)
     shown = "inner" if "c" in kinds else "right"
-    side = mask if mask in ("left", "holes") else shown
+    side = {"left": "left", "both_left": "left", "holes": "holes"}.get(mask, shown)
     pad_mask = padding(seed, batch, length, side=side) if "p" in kinds else None
     memory_pad_mask = padding(seed + 1, batch, source, side=side) if "m" in kinds else None
     tokens = {
@@ -151,6 +159,7 @@ def _layer(recipe: Recipe) -> Case:
         compared=None if pad_mask is None else pad_mask[:, :, None],
         banned=frozenset({"Transformer"}),
     )
+    case = with_blind_queries(case)
     if integer(recipe, "flat", 0):
         return with_equal_features(case)
     part = word(recipe, "seen", "none")
@@ -206,6 +215,7 @@ CHECKS = (
         bank=(
             {"of": "mask", "length": 4, "device": "cpu"},
             {"of": "mask", "length": 13, "device": "none"},
+            {"of": "mask", "length": 6, "device": "cpu", "earlier": 1},
         ),
     ),
     Check(
@@ -294,6 +304,8 @@ CHECKS = (
             {"mask": "left", "batch": 2, "length": 6, "source": 4, "seed": 19},
             {"mask": "prefix", "length": 6, "seed": 79},
             {"mask": "others", "length": 4, "seed": 81},
+            {"mask": "strict", "seed": 84},
+            {"mask": "both_left", "seed": 83},
             {"mask": "all", "empty": 1, "seed": 80},
             {"mask": "holes", "batch": 6, "empty": 1, "seed": 82},
             {"mask": "all", "batch": 1, "length": 1, "source": 3, "heads": 1, "seed": 20},
@@ -304,7 +316,7 @@ CHECKS = (
             {"mask": "all", "batch": 2, "length": 40, "source": 36, "seed": 78},
             {"mask": "all", "batch": 2, "length": 3, "source": 4, "heads": 8, "head_dim": 8},
         ),
-        draws={**SIZES, "mask": ["causal", "pad", "memory", "both", "all", "left", "holes"]},
+        draws={**SIZES, "mask": [word for word in MASKS if word != "none"]},
         examples=40,
         after=("values_match",),
     ),
@@ -420,6 +432,8 @@ CHECKS = (
             {"mask": "left", "seed": 60},
             {"mask": "all", "empty": 1, "seed": 61},
             *({"mask": mask, "seed": 59} for mask in ("none", "pad", "causal", "memory")),
+            {"mask": "strict", "seed": 62},
+            {"mask": "both_left", "seed": 63},
         ),
     ),
     Check(
@@ -434,6 +448,11 @@ CHECKS = (
         {"mask": "all", "seed": 71},
         {"length": 1, "seed": 72},
         masks=True,
+        after=("values_match", "masks_are_applied"),
+    ),
+    instances(
+        LAYER,
+        {"mask": "all", "seed": 93},
         after=("values_match", "masks_are_applied"),
     ),
     Check(

@@ -11,7 +11,13 @@ from grader.mistakes.dropping import (
 )
 from grader.model import Case, Check, Edit, Kata, Part, Question, Recipe, Role, Target
 from grader.patching import bug
-from grader.properties import dropout_share, earlier_calls, equal_features, next_to_no_dropout
+from grader.properties import (
+    dropout_share,
+    earlier_calls,
+    equal_features,
+    instances,
+    next_to_no_dropout,
+)
 from grader.strategies import (
     DROPS,
     alternating,
@@ -357,6 +363,9 @@ CHECKS = (
         {"part": "steering", "seed": 71},
         {"part": "steering", "norm_first": 1, "extras": 4, "seed": 72},
         after=("arguments_are_handed_on",),
+    ),
+    instances(
+        NAME, {"seed": 75}, {"norm_first": 1, "seed": 76}, after=("arguments_are_handed_on",)
     ),
     Check(
         "takes_any_layout",

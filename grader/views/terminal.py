@@ -132,7 +132,7 @@ def _rows(
         took = f"score {_percent(verdict)} · {_count(checks, 'check')} · {verdict.seconds:.1f} s"
         rows = [("passed", took)]
         rows += _notes(screen, verdict)
-        rows.append(("next", context.after or "that was the last one: python -m grader list"))
+        rows.append(("next", context.after or "the last kata; the others: python -m grader list"))
     elif verdict.status == "not_started":
         rows = [("open", verdict.path), ("then", context.again)]
     elif verdict.status == "grader_error":
@@ -167,8 +167,8 @@ def _failure(
     if not verdict.bugs and verdict.status == "failed" and shown:
         cause = "not a bug I know"
     if cause:
-        # The one thing that must not be folded away: two bugs need this room.
-        rows.append(("cause", _field(screen, cause, 6)))
+        # The one thing that must not be folded away: three bugs need this room.
+        rows.append(("cause", _field(screen, cause, 9)))
     rows += _notes(screen, verdict, most=1)
     rows += _next(screen, verdict, context, failed)
     if shown and shown.python and not python:

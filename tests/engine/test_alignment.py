@@ -1327,7 +1327,38 @@ class ConvEncoder(Encoder):
         return self.norm2(x + self.conv2(F.relu(self.conv1(x.transpose(1, 2)))).transpose(1, 2))
 
 
-@pytest.mark.parametrize("style", [FlatEncoder, ConvEncoder])
+class OpaqueBiases(Encoder):
+    """Biases of the feed-forward network in raw vectors whose names say nothing."""
+
+    names = ("up", "ub", "down", "db")
+    row = False
+
+    def __init__(self, d_model: int, num_heads: int, d_ff: int) -> None:
+        super().__init__(d_model, num_heads, d_ff)
+        del self.linear1, self.linear2, self.norm1, self.norm2
+        shapes = (d_ff, d_model), (d_ff,), (d_model, d_ff), (d_model,)
+        for name, shape in zip(self.names, shapes, strict=True):
+            row = self.row and len(shape) == 1
+            setattr(self, name, nn.Parameter(torch.randn((1, *shape) if row else shape)))
+        self.n = nn.ModuleList([nn.LayerNorm(d_model), nn.LayerNorm(d_model)])
+
+    def forward(self, x: Tensor) -> Tensor:
+        up, ub, down, db = (getattr(self, name) for name in self.names)
+        x = self.n[0](x + self.self_attn(x))
+        return self.n[1](x + F.relu(x @ up.T + ub) @ down.T + db)
+
+
+class OtherOpaqueBiases(OpaqueBiases):
+    names = ("w1", "c", "w2", "e")
+
+
+class BiasRows(OpaqueBiases):
+    row = True
+
+
+@pytest.mark.parametrize(
+    "style", [FlatEncoder, ConvEncoder, OpaqueBiases, OtherOpaqueBiases, BiasRows]
+)
 def test_other_encoder_layouts(style: Build) -> None:
     working, _, first = working_guesses(style, Encoder, ENCODER, SIZES[:4])
     assert 0 in working

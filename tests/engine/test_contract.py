@@ -28,6 +28,14 @@ def messages(source: str, *targets: Target) -> list[tuple[str, int | None]]:
         ("softmax = 3", SOFTMAX, "should be a function, but is of type int", None),
         ("class softmax: ...", SOFTMAX, "should be a function, but is a class", 3),
         ("def softmax(x): ...", SOFTMAX, "softmax takes (x); expected (x, dim)", 3),
+        ("def softmax(dim, x): ...", SOFTMAX, "softmax takes (dim, x); expected (x, dim)", 3),
+        (
+            "class Layer(nn.Module):\n    def __init__(self, d_model, num_heads): ...\n"
+            "    def forward(self, mask, x): ...",
+            LAYER,
+            "forward takes (mask, x); expected (x, mask)",
+            5,
+        ),
         ("def Layer(d_model): ...", LAYER, "should be a class, but is a function", 3),
         ("class Layer: ...", LAYER, "class Layer(nn.Module)", 3),
         ("class layer(nn.Module): ...", LAYER, "is layer meant", None),
@@ -74,6 +82,9 @@ def test_one_message_for_each_problem(
         ("def softmax(x, dim=-1): ...", SOFTMAX),
         ("softmax = lambda x, dim=-1, **more: x", SOFTMAX),
         ("def softmax(*args, **kwargs): ...", SOFTMAX),
+        ("def softmax(*, dim=-1, x): ...", SOFTMAX),
+        ("def softmax(scores=None, dim=-1, x=None): ...", SOFTMAX),
+        ("def softmax(x, *, eps=0, dim=-1): ...", SOFTMAX),
         (
             "class Layer(nn.Module):\n    def __init__(self, d_model, num_heads=8, b=True): ...\n"
             "    def forward(self, x, mask=None, extra=None): ...",
@@ -88,6 +99,12 @@ def test_one_message_for_each_problem(
             "class Block(nn.Module):\n    def __init__(self, d_model): ...\n"
             "    def forward(self, x, *rest, **options): ...",
             BLOCK,
+        ),
+        (
+            "class Layer(nn.Module):\n    def __init__(self, d_model, num_heads):\n"
+            "        super().__init__()\n        self.forward = self.one if d_model else None\n"
+            "    def one(self, x, mask): ...",
+            LAYER,
         ),
         (
             "class Block(nn.Module):\n    def __new__(cls, d_model):\n"

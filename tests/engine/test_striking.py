@@ -100,3 +100,14 @@ def test_behind_a_norm_what_was_added_tells(seed: int) -> None:
 def test_nothing_is_said_of_other_outputs() -> None:
     assert struck(torch.ones(3), torch.ones(3), normed=False) == ""
     assert struck(torch.ones(2, 2, 12), torch.ones(2, 3, 12), normed=False) == ""
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_nothing_is_said_where_the_second_token_has_a_value_after_all(seed: int) -> None:
+    class Unprojected(Attention):
+        def forward(self) -> Tensor:
+            tokens = torch.linspace(-1, 1.3, 24).reshape(2, 12).expand(64, 2, 12)
+            weights = self.dropped("weights", (tokens @ tokens.mT / 12**0.5).softmax(-1))
+            return weights @ tokens @ MIXING
+
+    assert told(Unprojected(weights=drop), seed) == ""
