@@ -210,6 +210,8 @@ def _steps(rows: Sequence[Row]) -> list[tuple[str, str]]:
     if started:
         latest = max(started, key=lambda row: _edited(row.file))
         steps = [("next", f"python -m grader {latest.name}")]
+    elif waiting and waiting[0].whole:
+        steps = [("next", f"python -m grader {waiting[0].name}")]
     elif waiting:
         steps = [("open", waiting[0].file), ("then", f"python -m grader {waiting[0].name}")]
     return [*steps, ("all", "python -m grader list"), ("help", "python -m grader --help")]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from grader.catalog import ROOT, Entry, katas
 from grader.isolation.parent import Job, Pool
-from grader.isolation.reading import read, state
+from grader.isolation.reading import has_slip, read, state
 from grader.model import Verdict
 
 if TYPE_CHECKING:
@@ -150,7 +150,15 @@ def rows_of_katas() -> list[Row]:
     from grader.views.listing import Row
 
     return [
-        Row(e.number, e.name, spec.title, state(e), spec.minutes, written(e.stub_path))
+        Row(
+            e.number,
+            e.name,
+            spec.title,
+            state(e),
+            spec.minutes,
+            written(e.stub_path),
+            has_slip(spec),
+        )
         for e in katas()
         for spec in [e.load_spec()]
     ]

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import difflib
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from grader.catalog import Entry
+from grader.errors import SpecError
 from grader.isolation.endings import not_loadable, not_started
-from grader.model import Verdict
+from grader.model import Kata, Verdict
+from grader.patching import patch
 from grader.stubs import LEVELS, Level, generate, is_untouched
 
 LARGEST = 1 << 20
@@ -40,7 +43,8 @@ def read(entry: Entry, path: Path, shown: str) -> bytes | Verdict:
         size = max(about.st_size, len(source)) / 1e6
         message = f"{shown} has {size:.1f} MB; no answer is longer than 1 MB"
         return not_loadable(entry, shown, message)
-    if _untouched(entry, source):
+    kata = entry.load_spec()
+    if _untouched(entry, source, [level for level in LEVELS if not has_slip(kata, level)]):
         return not_started(entry, shown)
     return source
 
@@ -57,12 +61,33 @@ def state(entry: Entry) -> State:
 
 
 def stub(entry: Entry, level: Level = "guided") -> str:
-    """Return the file as it is handed out."""
-    return generate(entry.solution_path.read_text(encoding="utf-8"), level)
+    """Return the file as it is handed out; a solution that has no spec yet has no slip either."""
+    solution = entry.solution_path.read_text(encoding="utf-8")
+    kata = entry.load_spec() if entry.spec_path.exists() else None
+    return generate(solution, level) if kata is None else handed_out(kata, solution, level)
 
 
-def _untouched(entry: Entry, source: bytes) -> bool:
-    return any(is_untouched(stub(entry, level), source) for level in LEVELS)
+def handed_out(kata: Kata, solution: str, level: Level = "guided") -> str:
+    """Return the stub of a solution: its bodies to be written, or all of it but for the slip.
+
+    Raises SpecError where no known bug has the slip's name, PatchError where its
+    lines are not in the solution.
+    """
+    if not has_slip(kata, level):
+        return generate(solution, level)
+    edits = next((bug.variants[0] for bug in kata.bugs if bug.id == kata.slip and bug.variants), ())
+    if not edits:
+        raise SpecError(f"{kata.stem}: the slip {kata.slip!r} is no known bug")
+    return patch(solution, edits)
+
+
+def has_slip(kata: Kata, level: Level = "guided") -> bool:
+    """Tell whether a stub is a whole answer, to be graded as it is; a blank one never is."""
+    return bool(kata.slip) and level == "guided"
+
+
+def _untouched(entry: Entry, source: bytes, levels: Sequence[Level] = LEVELS) -> bool:
+    return any(is_untouched(stub(entry, level), source) for level in levels)
 
 
 def _similar(path: Path) -> str:

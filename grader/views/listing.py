@@ -14,7 +14,10 @@ STYLES = {"not started": "", "started": "cyan", "missing": "yellow"}
 
 @dataclass(frozen=True)
 class Row:
-    """One kata as it is listed. `file` is how the learner would open it."""
+    """One kata as it is listed. `file` is how the learner would open it.
+
+    `whole` says that it is handed out as an answer to grade, not as one to write.
+    """
 
     number: int
     name: str
@@ -22,6 +25,7 @@ class Row:
     state: str
     minutes: int
     file: str
+    whole: bool = False
 
 
 def show_list(screen: Screen, rows: Sequence[Row]) -> None:
