@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import queue
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from types import TracebackType
 
 from grader.isolation import endings
@@ -80,6 +80,8 @@ class Pool:
 
     def __init__(self, size: int, timeout: float, interrupted: Callable[[], bool]) -> None:
         self._graders = [Grader(timeout, interrupted) for _ in range(size)]
+        # For as long as the pool: a child dies with the thread that started it.
+        self._threads = ThreadPoolExecutor(size)
 
     def __enter__(self) -> Pool:
         return self
@@ -92,6 +94,7 @@ class Pool:
     ) -> None:
         for grader in self._graders:
             grader.__exit__(kind, error, trace)
+        self._threads.shutdown()
 
     def warm(self) -> None:
         """Start loading torch in the background."""
@@ -122,11 +125,9 @@ class Pool:
             finally:
                 free.put(grader)
 
-        with ThreadPoolExecutor(len(self._graders)) as threads:
-            waiting = [threads.submit(graded, number, job) for number, job in enumerate(jobs)]
-            try:
-                for future in waiting:
-                    yield future.result()
-            finally:
-                for future in waiting:
-                    future.cancel()
+        waiting = [self._threads.submit(graded, number, job) for number, job in enumerate(jobs)]
+        try:
+            for future in waiting:
+                yield future.result()
+        finally:
+            wait([future for future in waiting if not future.cancel()])

@@ -299,3 +299,24 @@ def test_what_a_killed_grader_left_is_removed_by_the_next(tmp_path: Path, reposi
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", script, str(repository)], env=environment, check=True)
     assert not left.exists()
+
+
+def test_the_children_of_a_pool_outlive_one_list_of_jobs(stage: Path) -> None:
+    program = (
+        "from grader.catalog import katas\n"
+        "from grader.isolation.parent import Job, Pool\n"
+        "job = Job(katas()[0], 'a.py', b'def answer():\\n    return 42\\n')\n"
+        "with Pool(2, 20.0, lambda: False) as pool:\n"
+        "    for _ in range(3):\n"
+        "        print(*(each.status for each in pool.grade([job, job], lambda *_: None)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=stage,
+        env=os.environ | {"PYTHONPATH": str(stage), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == (3 * "passed passed\n", "")
