@@ -61,6 +61,7 @@ def _quotients(left: ast.expr, right: ast.expr) -> Iterator[Rephrased]:
     text = ast.unparse(right)
     if "sqrt" not in text and "0.5" not in text:
         return
+    text = f"({text})"  # the scale may be a product or a power itself
     yield "scale", parsed(f"({ast.unparse(left)}) * (1 / {text})")
     if isinstance(left, ast.BinOp) and isinstance(left.op, ast.MatMult):
         one, other = ast.unparse(left.left), ast.unparse(left.right)

@@ -120,3 +120,20 @@ def test_fused_projections_are_one_layer() -> None:
     text = ast.unparse(tree)
     assert "self.qkv = nn.Linear(d_model, 3 * d_model)" in text
     assert "q, k, v = self.qkv(x).chunk(3, dim=-1)" in text
+
+
+@pytest.mark.parametrize("scale", ["d ** 0.5", "(2 * d ** 0.5)"])
+@pytest.mark.parametrize("kind", ["scale", "scale moved"])
+def test_a_scale_may_be_a_power_or_a_product(kind: str, scale: str) -> None:
+    source = f"def scored(q, k, d):\n    return q @ k / {scale}\n"
+    q, k = torch.rand(2, 3), torch.rand(3, 2)
+
+    def scored(text: str) -> Any:
+        names: dict[str, Any] = {"torch": torch}
+        exec(text, names)
+        return names["scored"](q, k, 3)
+
+    for place in range(len(options(bare(source))[kind])):
+        tree = bare(source)
+        options(tree)[kind][place]()
+        assert torch.allclose(scored(ast.unparse(tree)), scored(source), rtol=1e-5)
