@@ -12,6 +12,7 @@ import difflib
 import importlib
 import os
 import re
+import runpy
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -67,7 +68,7 @@ class Entry:
         return self.root / "grader" / "specs" / f"{self.stem}.py"
 
     def load_spec(self) -> Kata:
-        return load_spec(self.stem)
+        return load_spec(self.stem, self.root)
 
 
 def home(root: Path = ROOT) -> Path:
@@ -87,18 +88,21 @@ def written(path: Path) -> str:
     return str(path)
 
 
-def load_spec(stem: str) -> Kata:
-    """Import `grader.specs.<stem>` and return its `KATA`.
+def load_spec(stem: str, root: Path = ROOT) -> Kata:
+    """Import `grader.specs.<stem>`, or the file of that name below another root; return its `KATA`.
 
     Raises SpecError naming the file where it cannot be imported, has no KATA,
     or describes another kata than its name says.
     """
     file = f"grader/specs/{stem}.py"
     try:
-        module = importlib.import_module(f"grader.specs.{stem}")
+        if root == ROOT:
+            names = vars(importlib.import_module(f"grader.specs.{stem}"))
+        else:
+            names = runpy.run_path(str(root / file))
     except Exception as error:
         raise SpecError(f"{file} cannot be imported: {type(error).__name__}: {error}") from error
-    kata = getattr(module, "KATA", None)
+    kata = names.get("KATA")
     if not isinstance(kata, Kata):
         found = "has no KATA" if kata is None else f"has a {type(kata).__name__} as its KATA"
         raise SpecError(f"{file} {found}; it must define KATA = Kata(…)")

@@ -189,7 +189,8 @@ class Kata:
     `build(recipe)` turns drawn integers into a Case. `equal` lists groups of
     bug ids that no probe can tell apart. `accepts` holds harmless patches (an
     allowed LayerNorm eps, a float32 table): how far they move an answer is
-    added to the tolerance.
+    added to the tolerance. `slip` names the bug that the file to edit holds when it is
+    handed out, where that is a whole answer and not bodies to be written.
     """
 
     number: int
@@ -205,6 +206,7 @@ class Kata:
     accepts: tuple[tuple[Edit, ...], ...] = ()
     hints: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
+    slip: str = ""
 
 
 # --- what a call did ---------------------------------------------------------

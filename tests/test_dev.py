@@ -25,6 +25,7 @@ from grader.model import (
     Status,
     Verdict,
 )
+from grader.patching import patch
 from grader.stubs import generate
 
 RunPython = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -229,6 +230,7 @@ def engine(
     mutant: Status = "failed",
     right: Status = "passed",
     stub: Status = "not_started",
+    stub_bugs: Sequence[NamedBug] = (),
     bugs: Sequence[NamedBug] | None = None,
     solution_bugs: Sequence[NamedBug] = (),
     alike: Sequence[Sequence[str]] = (),
@@ -249,7 +251,7 @@ def engine(
     ) -> Verdict:
         text = source.decode()
         if Path(path).parent.name == "katas":
-            return verdict(kata, stub)
+            return verdict(kata, stub, stub_bugs)
         if text == solution:
             return verdict(kata, right, solution_bugs)
         return verdict(kata, mutant, diagnose(kata, text) if mutant == "failed" else ())
@@ -367,6 +369,61 @@ class TestProof:
         assert findings(entry) == ["stub: cannot be read: No such file or directory"]
 
 
+class TestSlip:
+    """A stub that is a whole answer but for one bug: it must fail by that name."""
+
+    SLIPPED = replace(KATA, slip=BUG.id)
+
+    @pytest.fixture(autouse=True)
+    def _handed_out(self, entry: Entry) -> None:
+        solution = entry.solution_path.read_text(encoding="utf-8")
+        entry.stub_path.write_text(patch(solution, BUG.variants[0]), encoding="utf-8")
+
+    def found(self, entry: Entry, *bugs: NamedBug, stub: Status = "failed") -> list[str]:
+        return findings(entry, self.SLIPPED, engine(stub=stub, stub_bugs=bugs))
+
+    def test_it_fails_and_is_named(self, entry: Entry) -> None:
+        assert self.found(entry, named(BUG.id)) == []
+
+    def test_it_must_fail(self, entry: Entry) -> None:
+        assert self.found(entry, stub="passed") == ["stub: is graded 'passed', not 'failed'"]
+        assert self.found(entry, stub="not_started") == [
+            "stub: is graded 'not_started', not 'failed'"
+        ]
+
+    @pytest.mark.parametrize(
+        ("bugs", "told"),
+        [
+            ((), "nothing"),
+            ((named(BUG.id, "consistent"),), "mean-over-batch (consistent)"),
+            ((named("other"),), "other (exact)"),
+            ((named(BUG.id), named("other")), "mean-over-batch (exact), other (exact)"),
+        ],
+    )
+    def test_it_alone_must_be_named_for_sure(
+        self, entry: Entry, bugs: tuple[NamedBug, ...], told: str
+    ) -> None:
+        assert self.found(entry, *bugs) == [
+            f"stub: the slip mean-over-batch is not named; the diagnosis is {told}"
+        ]
+
+    def test_a_stub_to_write_is_not_what_is_handed_out(self, entry: Entry) -> None:
+        solution = entry.solution_path.read_text(encoding="utf-8")
+        entry.stub_path.write_text(generate(solution), encoding="utf-8")
+        assert self.found(entry, named(BUG.id)) == [
+            "stub: is not what the solution generates; dev stubs writes it"
+        ]
+
+    def test_it_must_be_a_known_bug(self, entry: Entry) -> None:
+        found = findings(
+            entry, replace(KATA, slip="ghost"), engine(stub="failed", stub_bugs=[named("ghost")])
+        )
+        assert found == [
+            "ids: the slip 'ghost' is no known bug",
+            "stub: kata01_first_one: the slip 'ghost' is no known bug",
+        ]
+
+
 def with_bug(**changes: Any) -> Kata:
     return replace(KATA, bugs=(replace(BUG, **changes),))
 
@@ -470,6 +527,13 @@ class TestStrays:
 
     def test_an_empty_tree_is_no_proof(self, tmp_path: Path) -> None:
         assert list(strays(tmp_path)) == ["there is no kata in solutions/"]
+
+    def test_numbers_may_begin_with_0(self, root: Path) -> None:
+        for folder in ("katas", "solutions", "grader/specs"):
+            (root / folder / "kata00_before.py").write_text("x = 1\n", encoding="utf-8")
+        assert list(strays(root)) == []
+        (root / "solutions/kata03_third.py").write_text("x = 1\n", encoding="utf-8")
+        assert list(strays(root))[-1] == "kata03_third should have number 2"
 
     def test_finds_a_missing_part_and_a_gap(self, root: Path, entry: Entry) -> None:
         entry.spec_path.unlink()

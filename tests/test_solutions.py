@@ -109,6 +109,23 @@ def assert_same_gradients(
     assert_same(*found)
 
 
+class TestWarmUp:
+    stem = "kata00_warm_up"
+
+    @pytest.mark.parametrize("d", [1, 4, 6])
+    def test_agrees(self, solution: Solution, d: int) -> None:
+        attention = solution(self.stem).attention
+        q, k, v = (draw(3, d, seed=seed) for seed in (1, 2, 3))
+
+        def expected(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            return F.scaled_dot_product_attention(q[None], k[None], v[None])[0]
+
+        assert_same(attention(q, k, v), expected(q, k, v))
+        assert_same_gradients(lambda t: attention(t, k, v), lambda t: expected(t, k, v), q)
+        assert_same_gradients(lambda t: attention(q, t, v), lambda t: expected(q, t, v), k)
+        assert_same_gradients(lambda t: attention(q, k, t), lambda t: expected(q, k, t), v)
+
+
 class TestSoftmax:
     stem = "kata01_softmax_dim"
 

@@ -192,7 +192,9 @@ def test_a_save_during_a_run_starts_again(start: Start, file: Path) -> None:
 
 def test_a_save_of_another_kata_is_followed(start: Start, copy: Path) -> None:
     child = start()
-    child.expect("NOT STARTED")
+    # The first one is the warm-up, which is graded as it is.
+    child.expect("FAIL|PASS")
+    child.expect("next")
     source = (copy / "solutions" / "kata08_residual_blocks.py").read_text()
     (copy / "katas" / "kata08_residual_blocks.py").write_text(source)
     child.expect("PASS")

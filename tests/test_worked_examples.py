@@ -36,6 +36,24 @@ def assert_to_four_places(stated: Tensor, exact: Tensor) -> None:
     assert (stated - exact).abs().max() <= HALF_A_DIGIT
 
 
+def test_kata00_attention_of_three_tokens() -> None:
+    names = solution("kata00_warm_up")
+    stated = matrices(names["__doc__"])
+    assert set(stated) == {"q", "k", "v", "scores", "weights", "output"}
+    q, k, v = stated["q"], stated["k"], stated["v"]
+    assert_to_four_places(stated["scores"], q @ k.T / 2)
+    assert_to_four_places(stated["weights"], torch.softmax(stated["scores"], dim=-1))
+    assert_to_four_places(stated["output"], names["attention"](q, k, v))
+
+
+def test_kata00_grades_the_example_that_it_states() -> None:
+    from grader.specs import kata00_warm_up
+
+    stated = matrices(solution("kata00_warm_up")["__doc__"])
+    graded = kata00_warm_up.build({"kind": "example"}).inputs
+    assert all(torch.equal(graded[name], stated[name]) for name in ("q", "k", "v"))
+
+
 def test_kata02_attention_of_three_tokens() -> None:
     names = solution("kata02_single_head_attention")
     stated = matrices(names["__doc__"])

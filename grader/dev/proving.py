@@ -1,7 +1,8 @@
 """`dev check`: prove that katas do what they promise.
 
-Every stub is not started, every solution passes, and every known bug fails
-and is called by its name. One line per finding; silence is the proof.
+Every stub is not started (or fails by the slip it is handed out with), every
+solution passes, and every known bug fails and is called by its name. One line
+per finding; silence is the proof.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from grader.dev.statements import differences
 from grader.dev.strays import strays
 from grader.dev.texts import faults_of_texts
 from grader.errors import GraderError, PatchError, SpecError
+from grader.isolation.reading import handed_out, has_slip
 from grader.model import Bug, Kata, Verdict
 from grader.patching import patch
-from grader.stubs import generate
 
 REPORT_VERSION = 1
 # The name under which the solution stands among bugs that behave alike.
@@ -198,13 +199,16 @@ def _stub(kata: Kata, entry: Entry, solution: str, engine: Engine) -> Iterator[t
         return
     yield from (("stub", message) for message in told)
     try:
-        if not told and source != generate(solution).encode():
+        if not told and source != handed_out(kata, solution).encode():
             yield "stub", "is not what the solution generates; dev stubs writes it"
-    except SpecError as error:
+    except (SpecError, PatchError) as error:
         yield "stub", str(error)
-    status = engine.grade(kata, source, str(entry.stub_path), solution=solution).status
-    if status != "not_started":
-        yield "stub", f"is graded {status!r}, not 'not_started'"
+    verdict = engine.grade(kata, source, str(entry.stub_path), solution=solution)
+    wanted = "failed" if has_slip(kata) else "not_started"
+    if verdict.status != wanted:
+        yield "stub", f"is graded {verdict.status!r}, not {wanted!r}"
+    elif has_slip(kata) and _told(verdict) != f"{kata.slip} (exact)":
+        yield "stub", f"the slip {kata.slip} is not named; the diagnosis is {_told(verdict)}"
 
 
 def _solution(kata: Kata, entry: Entry, source: str, engine: Engine) -> Iterator[tuple[str, str]]:
@@ -240,8 +244,11 @@ def _bug(
         elif verdict.status != "failed":
             yield "bugs", f"{what}: is graded {verdict.status!r}, not 'failed'"
         elif not (_exact(verdict) & alike.get(bug.id, frozenset({bug.id}))):
-            named = ", ".join(f"{b.id} ({b.confidence})" for b in verdict.bugs) or "nothing"
-            yield "bugs", f"{what}: is not named; the diagnosis is {named}"
+            yield "bugs", f"{what}: is not named; the diagnosis is {_told(verdict)}"
+
+
+def _told(verdict: Verdict) -> str:
+    return ", ".join(f"{bug.id} ({bug.confidence})" for bug in verdict.bugs) or "nothing"
 
 
 def _exact(verdict: Verdict) -> frozenset[str]:

@@ -15,7 +15,7 @@ def strays(root: Path) -> Iterator[str]:
     """Yield one message for each missing or stray file of the tree.
 
     A kata is a solution, a spec and a stub of the same stem; numbers run from
-    1 without a gap. Below tests/submissions/, a kata's answers lie in a folder
+    1, or from a kata 0, without a gap. Below tests/submissions/, a kata's answers lie in a folder
     named by its stem, its short name ("kata03") or its slug.
     """
     entries = solved(root)
@@ -28,7 +28,7 @@ def strays(root: Path) -> Iterator[str]:
                 yield f"{path.relative_to(root).as_posix()} belongs to no kata"
     for entry in entries:
         yield from _missing(entry)
-    for expected, entry in enumerate(entries, start=1):
+    for expected, entry in enumerate(entries, start=min([1, *(each.number for each in entries)])):
         if entry.number != expected:
             yield f"{entry.stem} should have number {expected}"
             break

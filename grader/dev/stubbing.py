@@ -10,6 +10,7 @@ from grader.catalog import ROOT, Entry, find_each
 from grader.dev.places import committed, solved
 from grader.dev.reporting import console, guarded, parser
 from grader.errors import SpecError
+from grader.isolation.reading import stub
 from grader.resetting import back_up, replace
 from grader.stubs import LEVELS, Level, generate
 
@@ -58,18 +59,14 @@ def state(entry: Entry, level: Level) -> State:
         current = entry.stub_path.read_bytes()
     except FileNotFoundError:
         return "missing"
-    if current == generate(_solution(entry), level).encode():
+    if current == stub(entry, level).encode():
         return "up to date"
     return "out of date" if _is_held(entry, current) or _is_own_stub(current) else "edited"
 
 
-def _solution(entry: Entry) -> str:
-    return entry.solution_path.read_text(encoding="utf-8")
-
-
 def _is_held(entry: Entry, current: bytes) -> bool:
     """Tell whether the content can be had again, from the solution or from git."""
-    generated = (generate(_solution(entry), level).encode() for level in LEVELS)
+    generated = (stub(entry, level).encode() for level in LEVELS)
     return current in generated or current in committed(entry.root, entry.stub_path)
 
 
@@ -101,5 +98,5 @@ def _write(entry: Entry, level: Level, *, force: bool) -> tuple[bool, str]:
     if found != "missing" and not _is_held(entry, entry.stub_path.read_bytes()):
         copy = back_up(entry.root, entry.stub_path)
         kept = f"; what was there is in {copy.relative_to(entry.root).as_posix()}"
-    replace(entry.stub_path, generate(_solution(entry), level))
+    replace(entry.stub_path, stub(entry, level))
     return True, f"written{kept}"

@@ -12,6 +12,7 @@ CORPUS = ROOT / "tests" / "submissions"
 # Beside the solution itself. Chosen to differ: in how layers are kept and named, how
 # heads are split, how masks are applied, and in what is written by hand.
 STYLES: Mapping[str, tuple[str, ...]] = {
+    "kata00_warm_up": ("broadcast", "einsum", "handwritten_softmax", "turned_round"),
     "kata01_softmax_dim": ("log_space", "movedim", "own_backward", "where_hidden"),
     "kata02_single_head_attention": (
         "additive_mask",

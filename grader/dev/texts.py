@@ -22,6 +22,8 @@ def faults_of_texts(kata: Kata) -> Iterator[tuple[str, str]]:
         if count > 1:
             yield "ids", f"bug {bug_id}: the id is used {count} times"
     yield from _equals(kata)
+    if kata.slip and kata.slip not in {bug.id for bug in kata.bugs}:
+        yield "ids", f"the slip {kata.slip!r} is no known bug"
 
 
 def _frame(kata: Kata) -> Iterator[tuple[str, str]]:

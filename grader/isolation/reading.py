@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Literal
 
 from grader.catalog import Entry
+from grader.errors import SpecError
 from grader.isolation.endings import not_loadable, not_started
-from grader.model import Verdict
+from grader.model import Kata, Verdict
+from grader.patching import patch
 from grader.stubs import LEVELS, Level, generate, is_untouched
 
 LARGEST = 1 << 20
@@ -40,7 +42,7 @@ def read(entry: Entry, path: Path, shown: str) -> bytes | Verdict:
         size = max(about.st_size, len(source)) / 1e6
         message = f"{shown} has {size:.1f} MB; no answer is longer than 1 MB"
         return not_loadable(entry, shown, message)
-    if untouched(entry, source):
+    if unwritten(entry, source):
         return not_started(entry, shown)
     return source
 
@@ -57,15 +59,46 @@ def state(entry: Entry) -> State:
 
 
 def stub(entry: Entry, level: Level = "guided") -> str:
-    """Return the file as it is handed out."""
-    return generate(entry.solution_path.read_text(encoding="utf-8"), level)
+    """Return the file as it is handed out; a solution that has no spec yet has no slip either."""
+    solution = entry.solution_path.read_text(encoding="utf-8")
+    kata = entry.load_spec() if entry.spec_path.exists() else None
+    return generate(solution, level) if kata is None else handed_out(kata, solution, level)
 
 
 def untouched(entry: Entry, source: bytes) -> bool:
-    """Tell whether a source is a stub as it is handed out, of whichever level."""
+    """Tell whether a source is as it is handed out, of whichever level."""
+    if unwritten(entry, source):
+        return True
+    return has_slip(entry.load_spec()) and is_untouched(stub(entry), source)
+
+
+def unwritten(entry: Entry, source: bytes) -> bool:
+    """Tell whether a source is a stub with bodies to be written, in which nothing is to grade."""
     if b"NotImplementedError" not in source:  # most answers; the stubs need not be made
         return False
-    return any(is_untouched(stub(entry, level), source) for level in LEVELS)
+    kata = entry.load_spec()
+    return any(
+        not has_slip(kata, level) and is_untouched(stub(entry, level), source) for level in LEVELS
+    )
+
+
+def handed_out(kata: Kata, solution: str, level: Level = "guided") -> str:
+    """Return the stub of a solution: its bodies to be written, or all of it but for the slip.
+
+    Raises SpecError where no known bug has the slip's name, PatchError where its
+    lines are not in the solution.
+    """
+    if not has_slip(kata, level):
+        return generate(solution, level)
+    edits = next((bug.variants[0] for bug in kata.bugs if bug.id == kata.slip and bug.variants), ())
+    if not edits:
+        raise SpecError(f"{kata.stem}: the slip {kata.slip!r} is no known bug")
+    return patch(solution, edits)
+
+
+def has_slip(kata: Kata, level: Level = "guided") -> bool:
+    """Tell whether a stub is a whole answer, to be graded as it is; a blank one never is."""
+    return bool(kata.slip) and level == "guided"
 
 
 def _similar(path: Path) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from grader.catalog import Entry
 from grader.errors import UsageError
 from grader.isolation.endings import not_started
-from grader.isolation.reading import LARGEST, stub, untouched
+from grader.isolation.reading import LARGEST, stub, unwritten
 from grader.model import Verdict
 from grader.practice import scoring
 from grader.practice.answers import TESTS, folder_of, tests_of, there, write
@@ -183,7 +183,7 @@ class Conductor:
         entry = self.entry(found)
         source = found.snapshot.encode("utf-8", "surrogateescape")
         name = Path(found.file).name
-        if untouched(entry, source):
+        if unwritten(entry, source):
             return not_started(entry, name)
         with self.judges() as judge:
             return judge.grade(entry, source, name, found.bugs or None)

@@ -28,6 +28,7 @@ def rows_of_katas(standings: Sequence[Standing] | None = None) -> list[Row]:
             each.attempts,
             "" if each.best is None else span(each.best),
             "" if each.due is None else when(each.due, at),
+            each.whole,
         )
         for each in standings
         for spec in [each.entry.load_spec()]

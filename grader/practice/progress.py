@@ -10,7 +10,7 @@ from typing import Literal
 
 from grader.catalog import Entry, katas, written
 from grader.errors import HistoryError
-from grader.isolation.reading import state
+from grader.isolation.reading import has_slip, state
 from grader.practice.clock import day_of
 from grader.practice.history import History, Totals
 from grader.practice.interviews import time_left
@@ -26,7 +26,8 @@ class Standing:
 
     `score` is 1.0 once it has passed, else that of the last attempt. `best`
     is the shortest time from stub to pass in seconds, `due` when to repeat it
-    in seconds since 1970; None where there is none.
+    in seconds since 1970; None where there is none. `whole` says that it is
+    handed out as an answer to grade, not as one to write.
     """
 
     entry: Entry
@@ -36,6 +37,7 @@ class Standing:
     best: float | None = None
     due: float | None = None
     edited: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,21 +103,23 @@ def next_step(standings: Sequence[Standing], now: float) -> list[tuple[str, str]
     for each in standings:
         if each.state in ("not started", "failing"):
             then = f"python -m grader {each.entry.name}"
+            if each.state == "not started" and each.whole:
+                return [("next", then)]  # what is wrong is told by the first run
             return [("open", written(each.entry.stub_path)), ("then", then)]
     return []
 
 
 def _standing(entry: Entry, totals: Totals | None, due: float | None) -> Standing:
     found = state(entry)
-    edited = found == "started"
+    edited, whole = found == "started", has_slip(entry.load_spec())
     if totals is None:
-        return Standing(entry, found, due=due, edited=edited)
+        return Standing(entry, found, due=due, edited=edited, whole=whole)
     how: State = "failing"
     if totals.passes:
         settled = totals.days_passed >= DAYS_TO_MASTER and not totals.hints_of_last_pass
         how = "mastered" if settled else "passed"
     score = 1.0 if totals.passes else totals.latest_score
-    return Standing(entry, how, score, totals.attempts, totals.best, due, edited)
+    return Standing(entry, how, score, totals.attempts, totals.best, due, edited, whole)
 
 
 def _edited(entry: Entry) -> float:

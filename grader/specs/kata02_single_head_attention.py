@@ -7,6 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.mistakes.dropping import misplaced_dropout_mistakes
+from grader.mistakes.weighing import (
+    MIX,
+    SCALE,
+    SOFTMAX,
+    scale_in_place,
+    scale_missing,
+    scale_mistakes,
+    scale_wrong_vector,
+    softmax_mistakes,
+    softmax_over_queries,
+    weights_transposed,
+)
 from grader.model import Axis, Case, Check, Kata, Question, Recipe, Shape, Target
 from grader.patching import bug, each_and_all
 from grader.properties import dropped_weights_only, earlier_calls, gradients_in_training, instances
@@ -615,11 +627,8 @@ CHECKS = (
 
 INF = 'float("-inf")'
 PRODUCTS = "scores = q @ k.transpose(-2, -1)"
-SCALE = "scores = scores / math.sqrt(q.shape[-1])"
 IF_MASK = "if mask is not None:"
 FILL = f"scores = scores.masked_fill(~mask, {INF})"
-SOFTMAX = "weights = torch.softmax(scores, dim=-1)"
-MIX = "output = weights @ v"
 RETURN = "return output, weights"
 SUPER = "super().__init__()"
 MAKE_Q, MAKE_K, MAKE_V, MAKE_OUT = MAKE = tuple(
@@ -718,16 +727,11 @@ def _listed(layers: str, count: int) -> Edits:
 
 
 LINEAR = "nn.Linear(d_model, d_model)"
-EXP = "weights = torch.exp(scores{shift})\nweights = weights / weights.sum({sum})"
 
 BUGS = (
     *misplaced_dropout_mistakes(QUERY, VALUE),
-    bug(
-        "scale-missing",
-        (SCALE, ""),
-        says="the scores are not scaled, so they grow with d and softmax saturates",
-        ask="If q and k have d independent entries of variance 1, what is the variance of q · k?",
-    ),
+    scale_missing(),
+    softmax_over_queries((FILL,)),
     bug(
         "mask-ignored",
         variants=[[(FILL, "pass")], [(VISIBLE, "visible = None")], [(IF_PAD, "if False:")]],
@@ -744,13 +748,6 @@ BUGS = (
         fill_lines=(FILL,),
         says="the mask is read the wrong way round: what may be seen is hidden, and the reverse",
         ask="In this kata, does True mean that a key may be seen or that it must not be?",
-    ),
-    bug(
-        "softmax-dim-query",
-        (SOFTMAX, SOFTMAX.replace("-1", "-2")),
-        fill_lines=(FILL,),
-        says="softmax runs over the queries, so each column sums to one instead of each row",
-        ask="For one query, which numbers have to sum to one, and along which axis do they lie?",
     ),
     bug(
         "mask-multiplied",
@@ -999,76 +996,9 @@ BUGS = (
         says="a tensor made for the mask stays on the CPU, so the call fails on a GPU",
         ask="On which device does a new tensor lie unless you say otherwise?",
     ),
-    bug(
-        "scale-no-sqrt",
-        (SCALE, "scores = scores / q.shape[-1]"),
-        says="the scores are divided by d instead of by its square root, or scaled twice",
-        ask="Is it the variance of q · k that is d, or its standard deviation?",
-    ),
-    bug(
-        "scale-multiplied",
-        (SCALE, SCALE.replace("/", "*")),
-        says="the scores are multiplied by sqrt(d), which makes softmax saturate even more",
-        ask="Should scaling make the scores larger or smaller?",
-    ),
-    bug(
-        "scale-wrong-vector",
-        variants=[
-            [(SCALE, SCALE.replace("q.shape[-1]", size))]
-            for size in ("k.shape[-2]", "q.shape[-2]", "v.shape[-1]", "q.shape[1]", "q.shape[0]")
-        ],
-        says="the scale takes the size of another axis than the one that q · k sums over",
-        ask="Over how many products does one score sum, and which axis has that size?",
-    ),
-    bug(
-        "scale-int-sqrt",
-        (SCALE, "scores = scores / int(math.sqrt(q.shape[-1]))"),
-        variants=[
-            [(SCALE, "scores = scores / (q.shape[-1] // 2)")],
-        ],
-        says="the scale is rounded to a whole number, right only where d is a square",
-        ask="What does your scale come to for d = 6?",
-    ),
-    bug(
-        "scores-rounded",
-        variants=[
-            [(SCALE, SCALE.replace("/", "//"))],
-            [(SCALE, f"{SCALE}\nscores = scores.round()")],
-        ],
-        says="the scores are rounded to whole numbers, and what is rounded has no gradient",
-        ask="What does `//` do to 1.9, and what is its slope there?",
-    ),
-    bug(
-        "scale-precedence",
-        (SCALE, "scores = scores / q.shape[-1] ** 1 / 2"),
-        says="`d ** 1 / 2` is d / 2 in Python, and in a chain of divisions something else again",
-        ask="In which order does Python evaluate s / d ** 1 / 2?",
-    ),
-    bug(
-        "scale-hardcoded",
-        variants=[
-            [(SCALE, f"scores = scores {scale}")]
-            for scale in ("/ 8.0", "* 0.5", "/ 64", "/ math.sqrt(512)")
-        ],
-        says="the scale is a fixed number, right for one d only",
-        ask="What changes in your scale when d changes?",
-    ),
-    bug(
-        "scale-after-softmax",
-        (SCALE, ""),
-        (SOFTMAX, f"{SOFTMAX} / math.sqrt(q.shape[-1])"),
-        says="the weights are scaled instead of the scores, so they no longer sum to one",
-        ask="After your scaling, what does a row of weights sum to?",
-    ),
-    bug(
-        "scale-in-place",
-        variants=[
-            [(PRODUCTS, f"{name} /= math.sqrt({name}.shape[-1])\n{PRODUCTS}"), (SCALE, "")]
-            for name in "qk"
-        ],
-        says="the scale is applied to the caller's tensor in place",
-        ask="What does the caller's q hold after your function has run?",
-    ),
+    *scale_mistakes(),
+    scale_wrong_vector("k.shape[-2]", "q.shape[-2]", "v.shape[-1]", "q.shape[1]", "q.shape[0]"),
+    scale_in_place(PRODUCTS),
     bug(
         "query-key-swapped",
         (PRODUCTS, "scores = k @ q.transpose(-2, -1)"),
@@ -1185,58 +1115,12 @@ BUGS = (
         "dimension",
         ask="Which axis holds the keys when there is one leading dimension more, or none?",
     ),
-    bug(
-        "softmax-missing",
-        (SOFTMAX, "weights = scores"),
-        variants=[[(MIX, "output = scores @ v")]],
-        fill_lines=(FILL,),
-        says="the values are averaged by raw scores; softmax is left out",
-        ask="What makes the weights of a query positive, with a sum of one?",
-    ),
+    *softmax_mistakes((FILL,)),
     bug(
         "softmax-twice",
         (SOFTMAX, "weights = torch.softmax(torch.softmax(scores, dim=-1), dim=-1)"),
         says="softmax is applied twice, which flattens the weights and gives hidden keys some",
         ask="What does softmax make of a row that already sums to one?",
-    ),
-    bug(
-        "softmax-sigmoid",
-        (SOFTMAX, "weights = torch.sigmoid(scores)"),
-        says="a sigmoid judges each key alone, so the weights of a query do not sum to one",
-        ask="Do the weights of one query compete with each other?",
-    ),
-    bug(
-        "softmax-log-softmax",
-        (SOFTMAX, SOFTMAX.replace("softmax", "log_softmax")),
-        fill_lines=(FILL,),
-        says="the weights are logarithms of probabilities, all of them negative",
-        ask="Can a weight of an average be negative?",
-    ),
-    bug(
-        "softmax-no-max-subtract",
-        (SOFTMAX, EXP.format(shift="", sum="dim=-1, keepdim=True")),
-        says="a hand-written softmax takes exp of the scores as they are, which overflows to NaN",
-        ask="What is exp(1000), and which shift of a row leaves its softmax as it was?",
-    ),
-    bug(
-        "softmax-global-max",
-        (SOFTMAX, EXP.format(shift=" - scores.max()", sum="dim=-1, keepdim=True")),
-        says="a hand-written softmax subtracts one maximum of the whole tensor, so rows far below "
-        "it become 0 / 0",
-        ask="What happens to a row whose scores all lie 1000 below the largest of another row?",
-    ),
-    bug(
-        "softmax-no-keepdim",
-        (SOFTMAX, EXP.format(shift=" - scores.amax(-1, keepdim=True)", sum="dim=-1")),
-        says="a hand-written softmax sums without keeping the axis, so rows are divided by the "
-        "sums of other rows, or the shapes clash",
-        ask="Which shape does the sum have, and how does it broadcast against the scores?",
-    ),
-    bug(
-        "softmax-sum-all",
-        (SOFTMAX, EXP.format(shift=" - scores.amax(-1, keepdim=True)", sum="")),
-        says="a hand-written softmax divides by the sum over the whole tensor",
-        ask="Over which numbers do you sum, and for which should the weights sum to one?",
     ),
     bug(
         "softmax-detached",
@@ -1286,12 +1170,7 @@ BUGS = (
         "2, 3 or 4",
         ask="What does your line do with q of shape (L, d), and with (B, H, L, d)?",
     ),
-    bug(
-        "weights-transposed",
-        (MIX, "output = weights.transpose(-2, -1) @ v"),
-        says="the weights are transposed before they meet the values, so keys average queries",
-        ask="Which axis of the weights has to meet the axis of v that counts the keys?",
-    ),
+    weights_transposed(),
     bug(
         "batch-seq-axis-swapped",
         (

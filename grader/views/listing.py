@@ -22,7 +22,10 @@ BAR = 10
 
 @dataclass(frozen=True)
 class Row:
-    """One kata as it is listed. `file` is how the learner would open it."""
+    """One kata as it is listed. `file` is how the learner would open it.
+
+    `whole` says that it is handed out as an answer to grade, not as one to write.
+    """
 
     number: int
     name: str
@@ -34,6 +37,7 @@ class Row:
     attempts: int = 0
     best: str = ""
     due: str = ""
+    whole: bool = False
 
 
 def show_list(screen: Screen, rows: Sequence[Row]) -> None:

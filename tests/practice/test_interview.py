@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.catalog import katas
+from grader.catalog import find, katas
 from grader.errors import UsageError
 from grader.model import Verdict
 from grader.practice.history import History
@@ -242,15 +242,15 @@ def test_each_format_has_its_rounds_and_katas_that_differ(kind: str) -> None:
     assert found.minutes == MINUTES[kind]  # type: ignore[index]
     coding = [each.slug for each in found.rounds if each.kind != "questions"]
     assert len(set(coding)) == len(coding)
-    chosen = plan(kind, 45, katas()[:5], katas(), 1)  # type: ignore[arg-type]
+    chosen = plan(kind, 45, katas()[1:6], katas(), 1)  # type: ignore[arg-type]
     slugs = [each.slug for each in chosen.rounds if each.kind != "questions"]
-    assert slugs == [entry.slug for entry in katas()[:5]]
+    assert slugs == [entry.slug for entry in katas()[1:6]]
     with pytest.raises(UsageError):
         plan(kind, 0.5, (), katas(), 1)  # type: ignore[arg-type]
 
 
 def test_tests_are_measured_by_what_they_hold_for_and_what_they_catch(verdict: Make) -> None:
-    entry = katas()[2]
+    entry = find("kata3")
     kata, solution = entry.load_spec(), entry.solution_path.read_text()
 
     def call(source: bytes, _name: str) -> Verdict:
@@ -269,7 +269,7 @@ def test_tests_are_measured_by_what_they_hold_for_and_what_they_catch(verdict: M
 
 
 def test_points_follow_what_was_measured_and_nothing_else() -> None:
-    entry = katas()[0]
+    entry = find("kata1")
     questions = entry.load_spec().questions
     everything = tuple(range(1, len(questions[0].points) + 1))
     build = Round("build", entry.slug, started=0.0, passed=60.0, score=1.0, edges=1.0, tests=1.0)
@@ -295,7 +295,7 @@ def test_a_real_kata_runs_tests_beside_solution_and_bugs() -> None:
     """In the processes that answers run in; one right test, one that is wrong."""
     from grader.practice.judging import Judge
 
-    entry = katas()[0]
+    entry = find("kata1")
     kata, solution = entry.load_spec(), entry.solution_path.read_text()
     tests = "def test_sums():\n    x = torch.eye(3)[:2]\n    assert softmax(x, 0).sum(0)[0] == 1\n"
     with Judge(60) as judge:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.catalog import Entry
+from grader.catalog import Entry, written
 from grader.model import Verdict
 from grader.practice import schedule
 from grader.practice.clock import day_of
@@ -127,6 +127,16 @@ def test_the_next_step_is_what_is_open_then_what_is_due_then_what_is_new(tmp_pat
     open_ = [due[0], Standing(ENTRIES[1], "failing", edited=True), fresh[2]]
     assert next_step(open_, START) == [("next", "python -m grader kata2")]
     assert next_step([Standing(each, "mastered") for each in ENTRIES], START) == []
+
+
+def test_what_is_handed_out_whole_is_run_first_and_opened_when_it_fails() -> None:
+    later = Standing(ENTRIES[1], "not started")
+    fresh = [Standing(ENTRIES[0], "not started", whole=True), later]
+    assert next_step(fresh, START) == [("next", "python -m grader kata1")]
+    failing = [Standing(ENTRIES[0], "failing", whole=True), later]
+    opened, then = next_step(failing, START)
+    assert opened == ("open", written(ENTRIES[0].stub_path))
+    assert then == ("then", "python -m grader kata1")
 
 
 def test_due_is_counted_in_days_and_the_longest_overdue_comes_first() -> None:
