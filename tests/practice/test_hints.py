@@ -168,7 +168,7 @@ def test_why_shows_all_failing_checks_cell_by_cell_and_the_weights(real: Run) ->
     assert "behaves exactly like mask-multiplied" in text
     assert re.search(r"^ +0\.44\* +\| +0\.4804\*$", text, re.MULTILINE)
     assert re.search(r"^ +0\.5401 +\| +0\.5401$", text, re.MULTILINE)
-    assert "waiting   however low the scores are" in text
+    assert "waiting   whatever the scores are" in text
     heat = text.partition("attention as it should be")[2].splitlines()
     assert heat[3] == "    ██    1.00 0.00"
     plain = real("why", "kata3", "--plain")
