@@ -1,4 +1,7 @@
-"""The warm-up: a first run that fails and says why, one letter mended, a second that passes."""
+"""The warm-up: a first run that fails and says why, one letter mended, a second that passes.
+
+It is there to be done once: what is drawn or comes back leaves it out.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ from typing import Any
 import pytest
 
 from grader import catalog
-from grader.isolation.reading import handed_out, read, state, stub
+from grader.errors import UsageError
+from grader.isolation.reading import handed_out, read, state, stub, unwritten
+from grader.practice.interviews import FORMATS, plan
 from grader.stubs import generate
 
 STEM = "kata00_warm_up"
@@ -45,6 +50,8 @@ def test_the_whole_loop(file: Path, run: Run) -> None:
     assert "behaves exactly like key-is-value on all" in first.stdout
     assert "next      Which of q, k and v" in first.stdout
     assert "Traceback" not in first.stdout
+    assert run("hint", "kata0").stdout.startswith("hint 1 of 6: your bug\nWhich of q, k and v")
+    assert run("hint", "kata0").stdout.startswith("hint 2 of 6: concept\n")
     text = file.read_text(encoding="utf-8")
     assert text.count(SLIP) == 1
     file.write_text(text.replace(SLIP, MENDED), encoding="utf-8")
@@ -62,6 +69,9 @@ def test_it_comes_first_and_is_to_be_run_before_it_is_read(file: Path, run: Run)
     assert (first["name"], first["state"], first["whole"]) == ("kata0", "not started", True)
     assert "next      python -m grader kata0\n" in run().stdout
     assert "open" not in run().stdout
+    # Once it failed, there is something to mend.
+    assert run("kata0").returncode == 1
+    assert "open      katas/kata00_warm_up.py\n  then      python -m grader kata0\n" in run().stdout
     # Once it is mended, the next one is to be opened.
     file.write_text(file.read_text("utf-8").replace(SLIP, MENDED), encoding="utf-8")
     assert "next      python -m grader kata1" in run("kata0", "--plain").stdout
@@ -119,3 +129,48 @@ def test_untouched_it_is_graded_yet_not_begun(tmp_path: Path) -> None:
     entry.stub_path.write_bytes(untouched)
     assert state(entry) == "not started"
     assert read(entry, entry.stub_path, "shown") == untouched
+    assert not unwritten(entry, untouched)
+
+
+def test_it_never_comes_back(file: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    file.write_text(file.read_text("utf-8").replace(SLIP, MENDED), encoding="utf-8")
+    passed = run("kata0", "--plain")
+    assert passed.returncode == 0, passed.stdout
+    assert "rated" not in passed.stdout
+    assert row(run)["due"] == ""
+    monkeypatch.setenv("GRADER_CLOCK", "0@4000000000")
+    assert run("list", "--due").stdout == "nothing is due today\n"
+    done = run("review", "kata0", "--rate", "good")
+    assert done.returncode == 2
+    assert done.stderr == "kata0 is a warm-up, which never comes back: no need to rate\n"
+
+
+@pytest.mark.parametrize("words", ["debug kata0", "interview start --katas kata3,kata0"])
+def test_it_is_refused_where_another_kata_would_do(run: Run, words: str) -> None:
+    done = run(*words.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("kata0 ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_no_interview_draws_it() -> None:
+    for kind in FORMATS:
+        for seed in range(30):
+            rounds = plan(kind, None, (), catalog.katas(), seed).rounds
+            assert "warm-up" not in [each.slug for each in rounds]
+    with pytest.raises(UsageError):
+        plan("screen", None, [catalog.find("kata0")], catalog.katas(), 0)
+
+
+def test_reset_puts_the_slip_back_and_restore_the_mend(file: Path, run: Run) -> None:
+    slipped = file.read_text(encoding="utf-8")
+    mended = slipped.replace(SLIP, MENDED)
+    file.write_text(mended, encoding="utf-8")
+    assert run("reset", "kata0").returncode == 1, "nobody there to agree"
+    assert file.read_text(encoding="utf-8") == mended
+    assert run("reset", "kata0", "--yes").returncode == 0
+    assert file.read_text(encoding="utf-8") == slipped
+    assert run("restore", "kata0").returncode == 0
+    assert file.read_text(encoding="utf-8") == mended
+    assert run("reset", "kata0", "--level", "blank", "--yes").returncode == 0
+    assert file.read_text(encoding="utf-8").endswith("    raise NotImplementedError\n")

@@ -38,6 +38,8 @@ def run(argv: Sequence[str]) -> int:
     asks.add_argument("--yes", action="store_true", help="do not ask")
     options = read(asks, argv)
     entry = chosen(options.kata, "debug")
+    if entry.load_spec().slip:
+        raise UsageError(f"{entry.name} holds a bug as it is: debug is for the other katas")
     if options.check and options.reveal:
         raise UsageError("--check and --reveal are two things: one at a time")
     if (options.check or options.reveal) and (options.bugs or options.seed is not None):

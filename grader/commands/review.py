@@ -36,6 +36,8 @@ def run(argv: Sequence[str]) -> int:
         if not options.kata:
             raise UsageError("which kata? python -m grader review kata3 --rate good")
         entry = chosen(options.kata, "review")
+        if entry.load_spec().slip:
+            raise UsageError(f"{entry.name} is a warm-up, which never comes back: no need to rate")
         found = schedule.rate_again(history, entry.slug, options.rate)
         out.line(f"{entry.name} is rated {found.rating} and {when(found.due, now())}")
         return 0

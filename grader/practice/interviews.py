@@ -124,12 +124,17 @@ def plan(
 ) -> Interview:
     """Return an interview that has not begun: its rounds, each with a kata.
 
-    Katas `chosen` come first, in their order; the rest is drawn by `seed`.
-    Raises UsageError for minutes that make no sense and for too many katas.
+    Katas `chosen` come first, in their order; the rest is drawn by `seed`. A
+    warm-up is never drawn. Raises UsageError for minutes that make no sense,
+    and for a warm-up among the chosen.
     """
     minutes = MINUTES[kind] if minutes is None else minutes
     if not SHORTEST <= minutes <= LONGEST:
         raise UsageError(f"--minutes {minutes:g} is not between {SHORTEST:g} and {LONGEST:g}")
+    for each in chosen:
+        if each.load_spec().slip:
+            raise UsageError(f"{each.name} is a warm-up: interviews are about the other katas")
+    entries = [each for each in entries if not each.load_spec().slip]
     kinds = ROUNDS[kind]
     coding = [each for each in kinds if each != "questions"]
     if len(chosen) > len(coding):

@@ -30,9 +30,10 @@ def keep(entry: Entry, verdict: Verdict, source: bytes, origin: Origin = "comman
         # Noted before the pass, which closes the account of hints.
         gave_up = verdict.status == "passed" and SOLUTION in history.hints_taken(entry.slug)
         attempt = history.record(verdict, source, origin)
-        if not schedule.counts(attempt, first=entry.slug not in known):
+        kata = entry.load_spec()
+        if not schedule.counts(attempt, kata, first=entry.slug not in known):
             return Kept()
-        rating = "again" if gave_up else schedule.rating_of(attempt, entry.load_spec())
+        rating = "again" if gave_up else schedule.rating_of(attempt, kata)
         return Kept(schedule.review(history, entry.slug, rating, attempt.at))
     except HistoryError as error:
         return Kept(fault=f"this attempt was not recorded: {error}")

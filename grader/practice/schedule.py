@@ -1,7 +1,8 @@
 """When to repeat a kata: spaced repetition by the FSRS model.
 
 A kata is reviewed when its stub is filled in again and passes; running a file
-that passed already says nothing about memory, and does not count.
+that passed already says nothing about memory, and does not count. Nor does a
+warm-up, whose file holds all but one letter of the answer.
 """
 
 from __future__ import annotations
@@ -49,8 +50,10 @@ def rating_of(attempt: Attempt, kata: Kata) -> Rating:
     return "good"
 
 
-def counts(attempt: Attempt, *, first: bool) -> bool:
+def counts(attempt: Attempt, kata: Kata, *, first: bool) -> bool:
     """Tell whether an attempt is a review: a first pass, or one that began from the stub."""
+    if kata.slip:
+        return False
     return attempt.status == "passed" and (first or attempt.worked is not None)
 
 
