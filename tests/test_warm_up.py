@@ -6,6 +6,7 @@ It is there to be done once: what is drawn or comes back leaves it out.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -160,6 +161,21 @@ def test_no_interview_draws_it() -> None:
             assert "warm-up" not in [each.slug for each in rounds]
     with pytest.raises(UsageError):
         plan("screen", None, [catalog.find("kata0")], catalog.katas(), 0)
+
+
+def test_the_solution_is_the_one_letter(
+    file: Path, copy: Path, run_python: RunPython, tmp_path: Path
+) -> None:
+    typed = tmp_path / "typed"
+    typed.write_text("give up\n")
+    with typed.open() as stdin:
+        done = run_python(copy, "-m", "grader", "solution", "kata0", "--plain", stdin=stdin)
+    assert done.returncode == 0, done.stderr
+    assert "due again" not in done.stdout
+    assert [line for line in done.stdout.splitlines() if re.match(r"[-+] ", line)] == [
+        "-    scores = q @ v.T  # (3, 3), one row for each query",
+        "+    scores = q @ k.T  # (3, 3), one row for each query",
+    ]
 
 
 def test_reset_puts_the_slip_back_and_restore_the_mend(file: Path, run: Run) -> None:

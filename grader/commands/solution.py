@@ -10,7 +10,7 @@ from grader.catalog import Entry, written
 from grader.commands.asking import answered, chosen, screen
 from grader.commands.parsing import parser, read
 from grader.errors import HistoryError, UsageError
-from grader.isolation.reading import state
+from grader.isolation.reading import unwritten
 from grader.practice.hints import SOLUTION
 from grader.practice.history import History
 from grader.views.difference import show_code, show_difference
@@ -33,9 +33,10 @@ def run(argv: Sequence[str]) -> int:
     fault = ""
     try:
         if not _earned(history, entry):
+            price = "" if entry.load_spec().slip else "; the kata is then due again tomorrow"
             question = (
                 f"{entry.name} has not passed yet. python -m grader hint {entry.name} says less. "
-                f'Type "{WORDS}" to see the solution; the kata is then due again tomorrow.'
+                f'Type "{WORDS}" to see the solution{price}.'
             )
             if answered(out, question).lower() != WORDS:
                 out.line("nothing was shown")
@@ -46,7 +47,7 @@ def run(argv: Sequence[str]) -> int:
     if fault and answered(out, f'Type "{WORDS}" to see the solution.').lower() != WORDS:
         out.line("nothing was shown")
         return NOTHING_SHOWN
-    _show(out, entry, whole=options.whole or state(entry) != "started")
+    _show(out, entry, whole=options.whole or not _has_code(entry))
     if fault:
         sys.stderr.write(f"{say(fault)}\n")
     return 0
@@ -56,6 +57,16 @@ def _earned(history: History, entry: Entry) -> bool:
     totals = history.totals().get(entry.slug)
     passed = totals is not None and totals.passes > 0
     return passed or SOLUTION in history.hints_taken(entry.slug)
+
+
+def _has_code(entry: Entry) -> bool:
+    """Tell whether there is code to compare: the learner's own, or that of a warm-up."""
+    try:
+        return not unwritten(entry, entry.stub_path.read_bytes())
+    except FileNotFoundError:
+        return False
+    except OSError:  # something is there, and reading it will say what is wrong
+        return True
 
 
 def _show(out: Screen, entry: Entry, *, whole: bool) -> None:
