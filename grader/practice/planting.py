@@ -16,8 +16,9 @@ from grader.errors import PatchError, UsageError
 from grader.model import Bug, Edit, Kata, Verdict
 from grader.patching import patch
 
-# Combinations to try for one whose bugs can be told apart by what they do.
-TRIES = 8
+# Combinations to grade for one whose bugs can be told apart by what they do, and how often
+# to draw: where few bugs are known, the same come again.
+TRIES, DRAWS = 8, 100
 
 # Grades a source, looking for these bugs only.
 Grade = Callable[[bytes, tuple[str, ...]], Verdict]
@@ -42,11 +43,15 @@ def plant_some(kata: Kata, solution: str, count: int, seed: int, grade: Grade) -
         raise UsageError(f"{count} bugs cannot be planted: {known} known for this kata")
     pick = random.Random(seed)  # noqa: S311 - a choice of exercises
     second: Planted | None = None
-    for _ in range(TRIES):
+    graded: set[str] = set()
+    for _ in range(DRAWS):
         bugs = pick.sample(kata.bugs, count)
         source = _with(solution, bugs, pick)
-        if source is None:
+        if source is None or source in graded:
             continue
+        if len(graded) == TRIES:
+            break
+        graded.add(source)
         found = Planted(source, tuple(bug.id for bug in bugs))
         verdict = grade(source.encode(), found.bugs)
         if verdict.status != "failed":

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.catalog import katas
+from grader.catalog import Entry, katas
 from grader.errors import UsageError
 from grader.model import NamedBug, Verdict
 from grader.patching import plant
@@ -146,11 +146,26 @@ def test_what_the_grader_does_not_see_is_not_planted(verdict: Make) -> None:
     assert plant_some(spec, solution, 2, 0, grade).bugs == tried[2]
 
 
+def test_of_few_bugs_those_are_found_that_go_together(repository: Path, verdict: Make) -> None:
+    """Of the stage's three, nobody sees one; no seed may end with that one planted."""
+    kata = Entry(3, "kata03_noise", repository / "tests" / "stage")
+    graded: list[bytes] = []
+
+    def grade(source: bytes, bugs: tuple[str, ...]) -> Verdict:
+        graded.append(source)
+        seen = [NamedBug(bug, "", "", "exact") for bug in bugs if bug != "unheard"]
+        return named(verdict("failed"), *seen)
+
+    for seed in range(200):
+        graded.clear()
+        planted = plant_some(kata.load_spec(), kata.solution_path.read_text(), 2, seed, grade)
+        assert set(planted.bugs) == {"too-quiet", "too-short"}
+        assert len(set(graded)) == len(graded), "nothing is graded twice"
+
+
 @pytest.mark.parametrize("entry", katas(), ids=lambda entry: entry.name)
 def test_comments_go_and_the_code_stays(entry: object) -> None:
     import ast
-
-    from grader.catalog import Entry
 
     assert isinstance(entry, Entry)
     solution = entry.solution_path.read_text()
