@@ -116,7 +116,15 @@ def layer_mistakes(heads: Sequence[Head]) -> tuple[Bug, ...]:
         ),
         bug(
             "linear-in-python-list",
-            variants=[[*listed, *used]],
+            variants=[
+                [*listed, *used],
+                [
+                    *listed,
+                    *used,
+                    (out, "self.out = [nn.Linear(d_model, d_model)]"),
+                    (RETURN, "return self.out[0](context)"),
+                ],
+            ],
             says="layers stand in a plain Python list, where PyTorch does not see them: they are "
             "neither trained nor moved nor saved",
             ask="What does `list(module.parameters())` show of your layers?",

@@ -101,6 +101,9 @@ CHECKS = (
             {"length": 5, "spare": -1, "seed": 26},
             {"length": 7, "spare": -4, "d_model": 6, "seed": 27},
             {"length": 3, "spare": -1, "seed": 29},
+            # A table is not to be rounded up to an even size, or to a power of two.
+            {"length": 6, "spare": -1, "seed": 33},
+            {"length": 10, "spare": -1, "seed": 34},
             {"length": 9, "spare": -2, "mode": "train", "seed": 30},
             {"length": 5, "spare": -1, "built_after": 1, "seed": 31},
             {"call": "default", "length": 5001, "d_model": 1, "batch": 1, "seed": 28},

@@ -131,6 +131,7 @@ CHECKS = (
             {"batch": 4, "length": 1, "seed": 4},
             {"batch": 1, "seed": 5},
             {"batch": 1, "length": 1, "heads": 1, "seed": 6},
+            {"heads": 1, "head_dim": 1, "seed": 17},
             # Where L = D, or B = L, some wrong axes go unnoticed by the shapes.
             {"batch": 2, "length": 12, "seed": 7},
             {"batch": 4, "length": 4, "heads": 3, "head_dim": 3, "d_ff": 1, "seed": 8},

@@ -245,6 +245,7 @@ CHECKS = (
             {"length": 5, "source": 5, "d_ff": 7, "seed": 3},
             {"length": 1, "seed": 4},
             {"batch": 1, "source": 1, "heads": 1, "seed": 5},
+            {"heads": 1, "head_dim": 1, "seed": 17},
             {"off": "self", "seed": 6},
             {"off": "cross", "seed": 7},
             {"off": "network", "seed": 8},

@@ -99,6 +99,8 @@ def _extras(
             ((False, 0.5), {"flag": True, "scale": 2}),
             ((other > 0,), {"mask": other < 0}),
             (([1, 2], ()), {"dropout": 0.3, "training": None, "memory": None, "name": ""}),
+            (((3, 4),), {}),
+            (([5],), {"option": {"depth": 2}}),
         )[extras]
     return (), {}
 
@@ -137,6 +139,7 @@ CHECKS = (
             {"batch": 2, "length": 7, "d_model": 10, "seed": 2},
             {"batch": 4, "length": 1, "seed": 3},
             {"batch": 1, "length": 1, "d_model": 5, "seed": 4},
+            {"d_model": 1, "seed": 89},
             # Where L = D, or B = L, some wrong axes go unnoticed by the shapes.
             {"batch": 2, "length": 12, "seed": 5},
             {"batch": 4, "length": 4, "d_model": 7, "seed": 6},
@@ -163,6 +166,7 @@ CHECKS = (
             {"norm_first": 1, "batch": 2, "length": 7, "d_model": 10, "seed": 12},
             {"norm_first": 1, "batch": 4, "length": 1, "seed": 13},
             {"norm_first": 1, "batch": 1, "length": 1, "d_model": 5, "seed": 14},
+            {"norm_first": 1, "d_model": 1, "seed": 90},
             {"norm_first": 1, "batch": 2, "length": 12, "seed": 15},
             {"norm_first": 1, "batch": 4, "length": 4, "d_model": 7, "seed": 16},
             {"norm_first": 1, "part": "doubling", "seed": 17},
@@ -206,7 +210,7 @@ CHECKS = (
                 ("steering", 4, 1),
                 ("steering function", 3, 0),
                 ("steering function", 3, 1),
-                *(("telling", extras, first) for extras in range(7) for first in (0, 1)),
+                *(("telling", extras, first) for extras in range(9) for first in (0, 1)),
             )
         ),
         draws={

@@ -168,7 +168,7 @@ def _failure(
         cause = "not a bug I know"
     if cause:
         # The one thing that must not be folded away: three bugs need this room.
-        rows.append(("cause", _field(screen, cause, 9)))
+        rows.append(("cause", _field(screen, cause, 7)))
     rows += _notes(screen, verdict, most=1)
     rows += _next(screen, verdict, context, failed)
     if shown and shown.python and not python:

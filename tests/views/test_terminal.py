@@ -137,7 +137,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_screen_is_long(
     too_wide = [line for line in lines if len(line) > width and "katas/" not in line]
     assert not too_wide
     assert all(line == line.rstrip() for line in lines)
-    assert len(lines) <= (28 if width >= 80 else 35), "of which causes have at most nine"
+    assert len(lines) <= (25 if width >= 80 else 32), "of which causes have at most nine"
     for label in ("called", "expected", "got", "cause", "next"):
         assert any(line.startswith(f"  {label}") for line in lines), label
 
