@@ -173,6 +173,15 @@ SLIPS: dict[str, tuple[str, list[tuple[str, str]], str]] = {
         return x * keep / (1 - self.p)""")),
         )
     },
+    "kata3, x written to with what it held": (
+        "kata03", [("self.q_proj(x)", "self.q_proj(x.nan_to_num_())")], "inputs_are_kept"
+    ),
+    "kata4, memory written to with what it held": (
+        "kata04", [("self.k_proj(memory)", "self.k_proj(memory.nan_to_num_())")], "inputs_are_kept"
+    ),
+    "kata8, x written to with what it held": (
+        "kata08", [("total = x + inner", "total = x.nan_to_num_() + inner")], "inputs_are_kept"
+    ),
     "kata5, codes kept for each length": (
         "kata05",
         [("self.max_len = max_len", "self.max_len = max_len\n        self.memo = {}"),

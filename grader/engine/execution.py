@@ -125,9 +125,10 @@ class _Call:
             self.namespace.names[case.target](**_made(case.built_after)[0])
         # Gradients are comparable as far as nothing is dropped on the way.
         undropped = {"undropped", "gradients"} <= case.observe
+        versions = _versions(case, args, inputs)
         with dropout_off() if undropped else nullcontext():
             returned = self.called(subject, args, inputs)
-        changed = _changed(case, args, inputs, kept)
+        changed = _changed(case, args, inputs, kept, versions)
         gradients: dict[str, Tensor | None] = {}
         if "gradients" in case.observe and all(type(r) is Tensor for r in returned):
             gradients = self.gradients(returned, leaves, subject, alignment)
@@ -153,13 +154,13 @@ class _Call:
         case, first = self.case, returned
         if "repeats" in case.observe:
             args, inputs = self.arguments()
-            kept = _copies(case, args, inputs)
+            kept, versions = _copies(case, args, inputs), _versions(case, args, inputs)
             # In eval nothing may depend on the seed; in training everything may.
             with torch.no_grad():  # as people call what is trained
                 again = self.called(subject, args, inputs, seed=0 if self.case.train else 1)
             returned = tuple(_detached(r) for r in returned)
             self.observed["again"] = tuple(_detached(r) for r in again)
-            self.observed["written"] = _changed(case, args, inputs, kept)
+            self.observed["written"] = _changed(case, args, inputs, kept, versions)
             if _all_same(returned, again):
                 self.observed["shared"] = _share_memory(first, again)
         if alignment is not None and alignment.missing:
@@ -556,12 +557,28 @@ def _copies(case: Case, args: Sequence[Any], inputs: Mapping[str, Any]) -> dict[
     return {name: value.detach().clone() for name, value in _tensors(case, args, inputs)}
 
 
+def _versions(case: Case, args: Sequence[Any], inputs: Mapping[str, Any]) -> dict[str, int]:
+    return {name: value._version for name, value in _tensors(case, args, inputs)}  # noqa: SLF001
+
+
 def _changed(
-    case: Case, args: Sequence[Any], inputs: Mapping[str, Any], kept: Mapping[str, Tensor]
+    case: Case,
+    args: Sequence[Any],
+    inputs: Mapping[str, Any],
+    kept: Mapping[str, Tensor],
+    versions: Mapping[str, int],
 ) -> tuple[str, ...]:
-    """Return the names of the tensors that are no longer what they were when copied."""
-    now = _tensors(case, args, inputs)
-    return tuple(name for name, value in now if not _same(value.detach(), kept[name]))
+    """Return the names of the tensors that are no longer what they were when copied.
+
+    So are those that were written to since, even if with what they held: autograd
+    refuses that, and by `.data`, which it does not see, values may change all the same.
+    """
+    return tuple(
+        name
+        for name, value in _tensors(case, args, inputs)
+        if value._version != versions[name]  # noqa: SLF001
+        or not _same(value.detach(), kept[name])
+    )
 
 
 def _same(left: Tensor, right: Tensor) -> bool:

@@ -986,7 +986,7 @@ BUGS = (
             [_causal_as("~causal_mask.logical_not_()")],
             [(JOIN, "if visible is None:\n    visible = keys\nelse:\n    visible &= keys")],
         ],
-        says="the caller's mask is changed in place, which spoils it for the next layer",
+        says="the caller's mask is written to in place, which spoils it for the next layer",
         ask="After your call, does the caller still hold the mask that was handed in?",
     ),
     bug(
@@ -1066,7 +1066,7 @@ BUGS = (
             [(PRODUCTS, f"{name} /= math.sqrt({name}.shape[-1])\n{PRODUCTS}"), (SCALE, "")]
             for name in "qk"
         ],
-        says="the scale is applied to the caller's tensor in place",
+        says="a tensor of the caller is written to in place, as `q /= ...` does",
         ask="What does the caller's q hold after your function has run?",
     ),
     bug(

@@ -444,7 +444,7 @@ BUGS = (
     bug(
         "pe-inplace",
         (RETURN, "x += codes\nreturn x"),
-        says="the codes are added into x itself, so the caller's tensor is changed",
+        says="x itself is written to in place, as `+=` does, and x is the caller's",
         ask="What does the caller's x hold after the call?",
     ),
     bug(

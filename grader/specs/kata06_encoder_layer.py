@@ -476,9 +476,9 @@ BUGS = (
                 (ADD1, "x.copy_(self.norm1(attended))\nmiddle = x"),
             ],
         ],
-        says="a sum is written into one of its operands, which the caller, or the backward "
-        "pass, still needs",
-        ask="Who else holds the tensor on the left of your `+=`?",
+        says="a tensor that the caller, or the backward pass, still needs is written to in "
+        "place, as `+=` does",
+        ask="Who else holds the tensor on the left of a `+=`, or before a method that ends in `_`?",
     ),
     # --- where the norms sit
     bug(

@@ -519,9 +519,9 @@ BUGS = (
             [(ADD, "x += inner\ntotal = x")],
             [(ADD, "inner += x\ntotal = inner")],
         ],
-        says="the sum is written into one of its operands, which is the caller's x, or becomes it "
-        "with a sublayer that returns what it is given",
-        ask="Who else holds the tensor on the left of your `+=`?",
+        says="a tensor is written to in place, as `+=` does, which is the caller's x, or becomes "
+        "it with a sublayer that returns what it is given",
+        ask="Who else holds the tensor on the left of a `+=`, or before a method that ends in `_`?",
     ),
     # --- where the norm sits
     bug(
