@@ -465,6 +465,7 @@ CHECKS = (
             {"mask": "both", "low": 6, "seed": 89},
             {"mask": "pad", "low": 60, "seed": 90},
             {"mask": "pad", "high": 60, "seed": 91},
+            {"mask": "causal", "low": 60, "seed": 93},
             {"mask": "causal", "high": 60, "seed": 92},
         ),
         after=("masks_are_applied",),
