@@ -420,7 +420,7 @@ BUGS = (
             [(CHECKED, "if length >= self.max_len:"), (RAISED, "raise AssertionError")],
             [(POSITION, "max_len = max_len - 1\n" + POSITION)],
         ],
-        says="max_len tokens are refused already, though there is a code for each of them",
+        says="max_len tokens do not fit: they are refused already, or the table is a row short",
         ask="With max_len = 4, which positions are there, and how many tokens may x have?",
     ),
     bug(
