@@ -172,8 +172,7 @@ class _Call:
             self.observed["leftover"] = tuple(sorted({s for s in shapes if len(s) >= least}))
             self.observed["random"] = self.depends_on_seed(returned)
             # Made in every call, or made once and hidden from PyTorch?
-            args, inputs = self.arguments()
-            again = returned if case.train else self.called(subject, args, inputs, seed=1)
+            again = returned if case.train else self.afresh(subject, seed=1)
             self.observed["anew"] = not _all_same(returned, again)
             self.observed["unseen"] = bool(list(unregistered(subject)))
         if "undropped" in case.observe:
@@ -181,9 +180,7 @@ class _Call:
         if "drops" in case.observe and isinstance(returned[0], Tensor):
             self.observed["drops"] = drops = dropped(returned[0].detach())
             if some(drops):
-                args, inputs = self.arguments()
-                again = self.called(subject, args, inputs, seed=1)
-                self.observed["fixed"] = _all_same(returned, again)
+                self.observed["fixed"] = _all_same(returned, self.afresh(subject, seed=1))
         if "struck" in case.observe:
             self.observed["struck"] = self.struck(subject, returned)
         return returned
@@ -373,30 +370,28 @@ class _Call:
         random.seed(seed + self.lot)
         return self.chosen(subject(*args, **inputs))
 
+    def afresh(self, subject: Any, seed: int = 0) -> tuple[Tensor | Alien, ...]:
+        """Call once more, on fresh arguments."""
+        args, inputs = self.arguments()
+        return self.called(subject, args, inputs, seed)
+
     def undropped(self, subject: Any, first: tuple[Tensor | Alien, ...]) -> tuple[Any, ...]:
         """Return what comes back where nothing is dropped; note whether it is random even so."""
-
-        def call(seed: int) -> tuple[Tensor | Alien, ...]:
-            args, inputs = self.arguments()
-            return self.called(subject, args, inputs, seed)
-
         # Watching every function slows a call down, so first see whether anything is dropped.
-        differs = not _all_same(first, call(1))
+        differs = not _all_same(first, self.afresh(subject, seed=1))
         if differs:
             with dropout_off():
-                first = call(0)
-                differs = not _all_same(first, call(1))
+                first = self.afresh(subject)
+                differs = not _all_same(first, self.afresh(subject, seed=1))
         self.observed["random"] = differs or bool(self.observed.get("random"))
         return first
 
     def struck(self, subject: nn.Module, first: tuple[Tensor | Alien, ...]) -> str:
         """Return what dropout struck that it should not have, "" where it did not or none is."""
-        args, inputs = self.arguments()
-        if _all_same(first, self.called(subject, args, inputs, seed=1)):
+        if _all_same(first, self.afresh(subject, seed=1)):
             return ""
         subject.eval()
-        args, inputs = self.arguments()
-        trained, rested = first[0], self.called(subject, args, inputs)[0]
+        trained, rested = first[0], self.afresh(subject)[0]
         subject.train()
         if not isinstance(trained, Tensor) or not isinstance(rested, Tensor):
             return ""
