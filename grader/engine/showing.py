@@ -50,7 +50,7 @@ def called(case: Case) -> str:
     arguments += [
         name if name in named else f"{name}={_short(value)}"
         for name, value in case.inputs.items()
-        if value is not None
+        if value is not None or case.arg_names  # handed on as it is, None counts
     ]
     call = f"({', '.join(arguments)})"
     where = [f"{name} {tuple(value.shape)}" for name, value in given if name in named]
