@@ -867,7 +867,7 @@ BUGS = (
     bug(
         "dropout-missing",
         variants=each_and_all((DROP1, ""), (DROP2, "")),
-        says="a sublayer's output is added without dropout in train mode",
+        says="a sublayer's output is added without dropout, though the layer is in train mode",
         ask="With a dropout of 1 in train mode, what should be left of each sublayer?",
     ),
     bug(

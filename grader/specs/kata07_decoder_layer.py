@@ -1307,7 +1307,7 @@ DROPOUT_BUGS = (
             [*UNDROPPED, INNER_DROPOUT],
             [UNDROPPED[2], INNER_DROPOUT],
         ],
-        says="what a sublayer returns is added without dropout",
+        says="what a sublayer returns is added without dropout, though the layer is in train mode",
         ask="In training, which values does your layer drop?",
     ),
     bug(

@@ -737,7 +737,7 @@ BUGS = (
     bug(
         "dropout-missing",
         (DROP, ""),
-        says="the sublayer's answer is added without dropout in train mode",
+        says="the sublayer's answer is added without dropout, though the layer is in train mode",
         ask="With a dropout of 1 in train mode, what should be left of the sublayer's answer?",
     ),
     bug(
