@@ -330,12 +330,13 @@ def with_blind_queries(case: Case) -> Case:
     return replace(case, compared=kept, blind=blind)
 
 
-def with_low_scores(case: Case, level: int) -> Case:
+def with_low_scores(case: Case, level: int, sign: int = -1) -> Case:
     """Give an attention layer scores all far below 0, of which masks fill in none too low.
 
-    Queries and keys are opposite, and tokens alike but for little: at level 6 a
-    score is about -200, at 60 about -20000, and scores differ by about ten. Values are
-    made of what differs between tokens, so that it shows which of them were read.
+    Queries and keys are opposite or, with a `sign` of 1, the same, for scores far above
+    0; tokens are alike but for little. At level 6 a score is about -200, at 60 about
+    -20000, and scores differ by about ten. Values are made of what differs between
+    tokens, so that it shows which of them were read.
     """
     sides = alternating(next(iter(case.inputs.values())).shape[-1])
     tokens = {
@@ -345,7 +346,7 @@ def with_low_scores(case: Case, level: int) -> Case:
     }
     weights = dict(case.weights)
     for name in [name for name in weights if ".k_proj." in f".{name}"]:
-        weights[name] = -weights[name.replace("k_proj", "q_proj")]
+        weights[name] = sign * weights[name.replace("k_proj", "q_proj")]
     for name in [name for name in weights if name.endswith("v_proj.weight")]:
         alike = (weights[name] @ sides)[:, None] * sides / len(sides)
         weights[name] = (weights[name] - alike) * level / 3
@@ -365,13 +366,9 @@ def with_high_hidden_scores(case: Case, level: int) -> Case:
     if real is None:
         real = case.inputs["x"].new_ones(length).bool()
         real[-1] = False
-    spread = with_low_scores(case, level)
-    weights = dict(spread.weights)
-    for key in [key for key in weights if key.startswith("k_proj.")]:
-        weights[key] = -weights[key]
-    tokens = dict(spread.inputs)
-    tokens[name] = tokens[name] + (~real)[..., None] * level * alternating(size)
-    return replace(spread, inputs=tokens, weights=weights, nan_is_free=True)
+    case = with_low_scores(case, level, sign=1)
+    longer = case.inputs[name] + (~real)[..., None] * level * alternating(size)
+    return replace(case, inputs={**case.inputs, name: longer}, nan_is_free=True)
 
 
 def with_equal_scores(case: Case) -> Case:

@@ -33,6 +33,7 @@ EMPTY_COLUMN = """
 PROJECT = "        # Step 1: project x to queries, keys and values\n"
 INIT = "\n        self.apply(lambda m: isinstance(m, nn.Linear) and nn.init.zeros_(m.bias))"
 FILL = 'scores = scores.masked_fill(~{}, float("-inf"))'
+INFINITE = 'float("-inf")'
 KEYS = "pad_mask[:, None, None, :]"
 WEIGHTS = "weights = torch.softmax(scores, dim=-1)"
 DROPS = """
@@ -126,6 +127,16 @@ SLIPS: dict[str, tuple[str, list[tuple[str, str]], str]] = {
         )
         for fill in ("-100.0", "-1e3", "-1e4")
     },
+    "kata3, a fill of -1e4 in the causal mask alone": (
+        "kata03",
+        [(FILL.format("causal_mask"), FILL.format("causal_mask").replace(INFINITE, "-1e4"))],
+        "hidden_keys_get_nothing",
+    ),
+    "kata3, a fill of -1e4 in the padding mask alone": (
+        "kata03",
+        [(FILL.format(KEYS), FILL.format(KEYS).replace(INFINITE, "-1e4"))],
+        "hidden_keys_get_nothing",
+    ),
     **{
         f"{kata}, {constant} added": (
             f"kata0{kata[-1]}", [(line, f"scores = scores + ~({mask}) * {constant}")], check
@@ -173,6 +184,15 @@ SLIPS: dict[str, tuple[str, list[tuple[str, str]], str]] = {
         return x * keep / (1 - self.p)""")),
         )
     },
+    "kata3, x written to with what it held": (
+        "kata03", [("self.q_proj(x)", "self.q_proj(x.nan_to_num_())")], "inputs_are_kept"
+    ),
+    "kata4, memory written to with what it held": (
+        "kata04", [("self.k_proj(memory)", "self.k_proj(memory.nan_to_num_())")], "inputs_are_kept"
+    ),
+    "kata8, x written to with what it held": (
+        "kata08", [("total = x + inner", "total = x.nan_to_num_() + inner")], "inputs_are_kept"
+    ),
     "kata5, codes kept for each length": (
         "kata05",
         [("self.max_len = max_len", "self.max_len = max_len\n        self.memo = {}"),

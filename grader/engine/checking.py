@@ -138,6 +138,8 @@ def _drops(bench: Bench, check: Check, recipe: Recipe) -> Finding:
 
 def _one_draw_for_all(bench: Bench, check: Check, recipe: Recipe) -> bool:
     """Tell whether another sublayer, seen in a case of its own, lost the very same values."""
+    if "seen" not in recipe:
+        return False
 
     def without(one: Recipe) -> Recipe:
         return {name: value for name, value in one.items() if name != "seen"}
@@ -149,9 +151,7 @@ def _one_draw_for_all(bench: Bench, check: Check, recipe: Recipe) -> bool:
     others = [
         returned(other)
         for other in check.bank
-        if "seen" in recipe
-        and other["seen"] != recipe["seen"]
-        and without(other) == without(recipe)
+        if other["seen"] != recipe["seen"] and without(other) == without(recipe)
     ]
     return isinstance(own, Tensor) and any(
         isinstance(other, Tensor) and same_drops(own, other) for other in others

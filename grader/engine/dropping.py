@@ -63,7 +63,7 @@ class Drops:
     @property
     def some(self) -> bool:
         """Tell whether some values were dropped, and not all."""
-        return 0.01 < self.gone < 0.99
+        return _partial(self.gone)
 
     @property
     def shared(self) -> tuple[bool, bool, bool]:
@@ -80,7 +80,7 @@ def dropped(returned: Tensor) -> tuple[float, ...]:
     if returned.dim() != 3 or returned.shape[-1] < 4:
         return ()
     left = added(returned).clamp(-2, 2)
-    gone = left.abs() < 1e-3
+    gone = _gone(left)
     alive = ~gone.all(-1)
     found = Drops(
         alive=_mean(alive),
@@ -104,8 +104,8 @@ def same_drops(one: Tensor, other: Tensor) -> bool:
     """Tell whether two outputs (B, L, D), laid out for dropout, lack the same values."""
     if one.dim() != 3 or one.shape != other.shape or one.shape[-1] < 4:
         return False
-    first, second = (added(each).abs() < 1e-3 for each in (one, other))
-    return bool((first == second).all()) and 0.01 < _mean(first) < 0.99
+    first, second = _gone(added(one)), _gone(added(other))
+    return torch.equal(first, second) and _partial(_mean(first))
 
 
 def added(returned: Tensor) -> Tensor:
@@ -123,6 +123,14 @@ def added(returned: Tensor) -> Tensor:
     return left.nan_to_num(0.0, 0.0, 0.0)
 
 
+def _gone(left: Tensor) -> Tensor:
+    return left.abs() < 1e-3
+
+
+def _partial(share: float) -> bool:
+    return 0.01 < share < 0.99
+
+
 def _mean(values: Tensor) -> float:
     return float(values.double().mean()) if values.numel() else 0.0
 
@@ -130,7 +138,7 @@ def _mean(values: Tensor) -> float:
 def _luck(gone: Tensor) -> float:
     """Return the variance of the row sums of 0 and 1 (N, F), over that of independent ones."""
     share = _mean(gone)
-    if len(gone) < LEAST_TOKENS or not 0.01 < share < 0.99:
+    if len(gone) < LEAST_TOKENS or not _partial(share):
         return 1.0
     return float(gone.sum(-1).var()) / (gone.shape[-1] * share * (1 - share))
 

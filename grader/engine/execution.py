@@ -125,9 +125,10 @@ class _Call:
             self.namespace.names[case.target](**_made(case.built_after)[0])
         # Gradients are comparable as far as nothing is dropped on the way.
         undropped = {"undropped", "gradients"} <= case.observe
+        versions = _versions(case, args, inputs)
         with dropout_off() if undropped else nullcontext():
             returned = self.called(subject, args, inputs)
-        changed = _changed(case, args, inputs, kept)
+        changed = _changed(case, args, inputs, kept, versions)
         gradients: dict[str, Tensor | None] = {}
         if "gradients" in case.observe and all(type(r) is Tensor for r in returned):
             gradients = self.gradients(returned, leaves, subject, alignment)
@@ -153,13 +154,13 @@ class _Call:
         case, first = self.case, returned
         if "repeats" in case.observe:
             args, inputs = self.arguments()
-            kept = _copies(case, args, inputs)
+            kept, versions = _copies(case, args, inputs), _versions(case, args, inputs)
             # In eval nothing may depend on the seed; in training everything may.
             with torch.no_grad():  # as people call what is trained
                 again = self.called(subject, args, inputs, seed=0 if self.case.train else 1)
             returned = tuple(_detached(r) for r in returned)
             self.observed["again"] = tuple(_detached(r) for r in again)
-            self.observed["written"] = _changed(case, args, inputs, kept)
+            self.observed["written"] = _changed(case, args, inputs, kept, versions)
             if _all_same(returned, again):
                 self.observed["shared"] = _share_memory(first, again)
         if alignment is not None and alignment.missing:
@@ -171,8 +172,7 @@ class _Call:
             self.observed["leftover"] = tuple(sorted({s for s in shapes if len(s) >= least}))
             self.observed["random"] = self.depends_on_seed(returned)
             # Made in every call, or made once and hidden from PyTorch?
-            args, inputs = self.arguments()
-            again = returned if case.train else self.called(subject, args, inputs, seed=1)
+            again = returned if case.train else self.afresh(subject, seed=1)
             self.observed["anew"] = not _all_same(returned, again)
             self.observed["unseen"] = bool(list(unregistered(subject)))
         if "undropped" in case.observe:
@@ -180,9 +180,7 @@ class _Call:
         if "drops" in case.observe and isinstance(returned[0], Tensor):
             self.observed["drops"] = drops = dropped(returned[0].detach())
             if some(drops):
-                args, inputs = self.arguments()
-                again = self.called(subject, args, inputs, seed=1)
-                self.observed["fixed"] = _all_same(returned, again)
+                self.observed["fixed"] = _all_same(returned, self.afresh(subject, seed=1))
         if "struck" in case.observe:
             self.observed["struck"] = self.struck(subject, returned)
         return returned
@@ -372,30 +370,28 @@ class _Call:
         random.seed(seed + self.lot)
         return self.chosen(subject(*args, **inputs))
 
+    def afresh(self, subject: Any, seed: int = 0) -> tuple[Tensor | Alien, ...]:
+        """Call once more, on fresh arguments."""
+        args, inputs = self.arguments()
+        return self.called(subject, args, inputs, seed)
+
     def undropped(self, subject: Any, first: tuple[Tensor | Alien, ...]) -> tuple[Any, ...]:
         """Return what comes back where nothing is dropped; note whether it is random even so."""
-
-        def call(seed: int) -> tuple[Tensor | Alien, ...]:
-            args, inputs = self.arguments()
-            return self.called(subject, args, inputs, seed)
-
         # Watching every function slows a call down, so first see whether anything is dropped.
-        differs = not _all_same(first, call(1))
+        differs = not _all_same(first, self.afresh(subject, seed=1))
         if differs:
             with dropout_off():
-                first = call(0)
-                differs = not _all_same(first, call(1))
+                first = self.afresh(subject)
+                differs = not _all_same(first, self.afresh(subject, seed=1))
         self.observed["random"] = differs or bool(self.observed.get("random"))
         return first
 
     def struck(self, subject: nn.Module, first: tuple[Tensor | Alien, ...]) -> str:
         """Return what dropout struck that it should not have, "" where it did not or none is."""
-        args, inputs = self.arguments()
-        if _all_same(first, self.called(subject, args, inputs, seed=1)):
+        if _all_same(first, self.afresh(subject, seed=1)):
             return ""
         subject.eval()
-        args, inputs = self.arguments()
-        trained, rested = first[0], self.called(subject, args, inputs)[0]
+        trained, rested = first[0], self.afresh(subject)[0]
         subject.train()
         if not isinstance(trained, Tensor) or not isinstance(rested, Tensor):
             return ""
@@ -556,12 +552,28 @@ def _copies(case: Case, args: Sequence[Any], inputs: Mapping[str, Any]) -> dict[
     return {name: value.detach().clone() for name, value in _tensors(case, args, inputs)}
 
 
+def _versions(case: Case, args: Sequence[Any], inputs: Mapping[str, Any]) -> dict[str, int]:
+    return {name: value._version for name, value in _tensors(case, args, inputs)}  # noqa: SLF001
+
+
 def _changed(
-    case: Case, args: Sequence[Any], inputs: Mapping[str, Any], kept: Mapping[str, Tensor]
+    case: Case,
+    args: Sequence[Any],
+    inputs: Mapping[str, Any],
+    kept: Mapping[str, Tensor],
+    versions: Mapping[str, int],
 ) -> tuple[str, ...]:
-    """Return the names of the tensors that are no longer what they were when copied."""
-    now = _tensors(case, args, inputs)
-    return tuple(name for name, value in now if not _same(value.detach(), kept[name]))
+    """Return the names of the tensors that are no longer what they were when copied.
+
+    So are those that were written to since, even if with what they held: autograd
+    refuses that, and by `.data`, which it does not see, values may change all the same.
+    """
+    return tuple(
+        name
+        for name, value in _tensors(case, args, inputs)
+        if value._version != versions[name]  # noqa: SLF001
+        or not _same(value.detach(), kept[name])
+    )
 
 
 def _same(left: Tensor, right: Tensor) -> bool:

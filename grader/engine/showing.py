@@ -137,7 +137,9 @@ def python(bench: Bench, case: Case, varied: Case | None = None, *, state: bool 
     if case.init is not None:
         lines.append(f"layer = {_construction(case.target, case.init)}")
         lines += _weights(bench, case) if state else []
-        lines.append("layer.train()" if case.train else "layer.eval()")
+        # As the case is run: a new layer trains, and .train() would wake parts put to rest.
+        train = ["if not layer.training:", "    layer.train()"]
+        lines += train if case.train else ["layer.eval()"]
         callee = "layer"
     lines += _before(case, callee)
     if case.dtype in HALVES and callee == "layer":

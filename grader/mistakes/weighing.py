@@ -115,7 +115,7 @@ def scale_in_place(products: str) -> Bug:
             [(products, f"{name} /= math.sqrt({name}.shape[-1])\n{products}"), (SCALE, "")]
             for name in "qk"
         ],
-        says="the scale is applied to the caller's tensor in place",
+        says="a tensor of the caller is written to in place, as `q /= ...` does",
         ask="What does the caller's q hold after your function has run?",
     )
 

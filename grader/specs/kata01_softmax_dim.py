@@ -491,7 +491,7 @@ BUGS = (
                 (RETURN, "x /= total\nreturn x"),
             ],
         ],
-        says="x itself is overwritten, so the caller's scores are gone after the call",
+        says="x itself is written to in place, as `x -= ...` does, and x is the caller's",
         ask="What do the caller's scores look like after your function has returned?",
     ),
     bug(

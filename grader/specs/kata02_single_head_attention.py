@@ -477,6 +477,7 @@ CHECKS = (
             {"mask": "both", "low": 6, "seed": 89},
             {"mask": "pad", "low": 60, "seed": 90},
             {"mask": "pad", "high": 60, "seed": 91},
+            {"mask": "causal", "low": 60, "seed": 93},
             {"mask": "causal", "high": 60, "seed": 92},
         ),
         after=("masks_are_applied",),
@@ -983,7 +984,7 @@ BUGS = (
             [_causal_as("~causal_mask.logical_not_()")],
             [(JOIN, "if visible is None:\n    visible = keys\nelse:\n    visible &= keys")],
         ],
-        says="the caller's mask is changed in place, which spoils it for the next layer",
+        says="the caller's mask is written to in place, which spoils it for the next layer",
         ask="After your call, does the caller still hold the mask that was handed in?",
     ),
     bug(

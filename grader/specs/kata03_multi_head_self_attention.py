@@ -187,6 +187,7 @@ CHECKS = (
         {"mask": "both_holes", "batch": 3, "low": 6, "seed": 77},
         {"mask": "holes", "batch": 3, "low": 60, "seed": 78},
         {"mask": "holes", "batch": 3, "high": 60, "seed": 94},
+        {"mask": "causal", "low": 60, "seed": 96},
         {"mask": "causal", "high": 60, "seed": 95},
         after="masks_are_applied",
     ),

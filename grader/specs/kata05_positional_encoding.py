@@ -420,7 +420,7 @@ BUGS = (
             [(CHECKED, "if length >= self.max_len:"), (RAISED, "raise AssertionError")],
             [(POSITION, "max_len = max_len - 1\n" + POSITION)],
         ],
-        says="max_len tokens are refused already, though there is a code for each of them",
+        says="max_len tokens do not fit: they are refused already, or the table is a row short",
         ask="With max_len = 4, which positions are there, and how many tokens may x have?",
     ),
     bug(
@@ -444,7 +444,7 @@ BUGS = (
     bug(
         "pe-inplace",
         (RETURN, "x += codes\nreturn x"),
-        says="the codes are added into x itself, so the caller's tensor is changed",
+        says="x itself is written to in place, as `+=` does, and x is the caller's",
         ask="What does the caller's x hold after the call?",
     ),
     bug(

@@ -476,9 +476,9 @@ BUGS = (
                 (ADD1, "x.copy_(self.norm1(attended))\nmiddle = x"),
             ],
         ],
-        says="a sum is written into one of its operands, which the caller, or the backward "
-        "pass, still needs",
-        ask="Who else holds the tensor on the left of your `+=`?",
+        says="a tensor that the caller, or the backward pass, still needs is written to in "
+        "place, as `+=` does",
+        ask="Who else holds the tensor on the left of a `+=`, or before a method that ends in `_`?",
     ),
     # --- where the norms sit
     bug(
@@ -867,7 +867,7 @@ BUGS = (
     bug(
         "dropout-missing",
         variants=each_and_all((DROP1, ""), (DROP2, "")),
-        says="a sublayer's output is added without dropout in train mode",
+        says="a sublayer's output is added without dropout, though the layer is in train mode",
         ask="With a dropout of 1 in train mode, what should be left of each sublayer?",
     ),
     bug(

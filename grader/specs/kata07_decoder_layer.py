@@ -1018,7 +1018,7 @@ RESIDUAL_BUGS = (
     bug(
         "residual-inplace",
         (ADD1, "x += self.dropout(attended)\nattended = x"),
-        says="`+=` writes into the x of the caller",
+        says="the x of the caller is written to in place, as `+=` does",
         ask="After your forward, does the caller's x still hold what it held before?",
     ),
 )
@@ -1307,7 +1307,7 @@ DROPOUT_BUGS = (
             [*UNDROPPED, INNER_DROPOUT],
             [UNDROPPED[2], INNER_DROPOUT],
         ],
-        says="what a sublayer returns is added without dropout",
+        says="what a sublayer returns is added without dropout, though the layer is in train mode",
         ask="In training, which values does your layer drop?",
     ),
     bug(

@@ -519,9 +519,9 @@ BUGS = (
             [(ADD, "x += inner\ntotal = x")],
             [(ADD, "inner += x\ntotal = inner")],
         ],
-        says="the sum is written into one of its operands, which is the caller's x, or becomes it "
-        "with a sublayer that returns what it is given",
-        ask="Who else holds the tensor on the left of your `+=`?",
+        says="a tensor is written to in place, as `+=` does, which is the caller's x, or becomes "
+        "it with a sublayer that returns what it is given",
+        ask="Who else holds the tensor on the left of a `+=`, or before a method that ends in `_`?",
     ),
     # --- where the norm sits
     bug(
@@ -737,7 +737,7 @@ BUGS = (
     bug(
         "dropout-missing",
         (DROP, ""),
-        says="the sublayer's answer is added without dropout in train mode",
+        says="the sublayer's answer is added without dropout, though the layer is in train mode",
         ask="With a dropout of 1 in train mode, what should be left of the sublayer's answer?",
     ),
     bug(

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from grader.catalog import find
 from grader.engine.bench import Bench, LocalAnswer, Reference
 from grader.engine.exploring import smallest_failure
 from grader.engine.grading import grade
@@ -239,6 +240,18 @@ def test_small_inputs_of_a_function_are_shown_by_their_numbers() -> None:
 
     assert re.fullmatch(r"double\(x=\[\[[-\d., ]+\]\]\)", called(1))
     assert called(4) == "double(x)   with x (4, 4)"
+
+
+def test_a_none_that_a_sublayer_is_given_is_shown() -> None:
+    kata = find("kata8").load_spec()
+    solution = find("kata8").solution_path.read_text()
+    call = "self.sublayer(inner, *args, **kwargs)"
+    assert call in solution
+    given = "{k: v for k, v in kwargs.items() if v is not None}"
+    dropped = solution.replace(call, f"self.sublayer(inner, *args, **{given})")
+    verdict = grade(kata, dropped.encode(), "answer.py", solution=solution)
+    called = [each.counterexample.called for each in verdict.checks if each.counterexample]
+    assert any("mask=None" in each for each in called), called
 
 
 def test_gradients_in_place_changes_and_state_are_seen() -> None:

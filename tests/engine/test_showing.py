@@ -74,3 +74,22 @@ def test_the_script_calls_again_where_the_second_call_differs(
     case = counterexample("kata05_positional_encoding", "wears_out.py", "repeats")
     first, second = re.findall(r"tensor\(.*?\)\n", printed(case.python, capsys), re.DOTALL)
     assert first != second
+
+
+def test_the_script_does_not_wake_a_layer_that_the_constructor_put_to_rest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = catalog.find("kata8")
+    source = entry.solution_path.read_text(encoding="utf-8")
+    rested = source.replace("nn.Dropout(dropout)", "nn.Dropout(dropout).eval()")
+    assert rested != source
+    path = tmp_path / "rested.py"
+    path.write_text(rested, encoding="utf-8")
+    verdict = grade(entry.load_spec(), rested.encode(), str(path), solution=source)
+    shown = next(c.counterexample for c in verdict.checks if c.status == "failed")
+    assert shown is not None
+    assert "train mode" in shown.called
+    wrong = float(re.findall(r"-?\d+\.\d+", shown.got)[0])
+    assert float(re.findall(r"-?\d+\.\d+", printed(shown.python, capsys))[0]) == pytest.approx(
+        wrong, abs=1e-3
+    )
