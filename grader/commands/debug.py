@@ -15,14 +15,12 @@ from grader.practice import rounds
 from grader.practice.clock import now
 from grader.practice.history import History
 from grader.practice.judging import Judge
-from grader.practice.planting import left, plant_some
+from grader.practice.planting import BUGS, MOST_BUGS, left, plant_some
 from grader.resetting import back_up, replace
 from grader.views.screen import Screen
 from grader.views.terminal import show_symptom
 from grader.views.times import span
 
-BUGS = 2
-MOST_BUGS = 3
 # Exit codes, as for a kata: failed, and not loadable.
 FAILED, NOT_LOADABLE = 1, 3
 

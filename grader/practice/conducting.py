@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import stat
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,10 +18,10 @@ from grader.practice import scoring
 from grader.practice.answers import TESTS, folder_of, tests_of, there, write
 from grader.practice.clock import now, shown
 from grader.practice.history import History
-from grader.practice.interviews import BUGS, LEFT_OUT, Interview, Rated, Round, running, update
+from grader.practice.interviews import LEFT_OUT, Interview, Rated, Round, running, update
 from grader.practice.judging import Judge
 from grader.practice.measuring import measure
-from grader.practice.planting import left, plant_some
+from grader.practice.planting import BUGS, MOST_BUGS, Planted, left, plant_some
 from grader.practice.schedule import review, reviewed
 
 
@@ -136,17 +136,24 @@ class Conductor:
     def first_text(self, entry: Entry, found: Round) -> tuple[str, tuple[str, ...]]:
         if found.kind == "build":
             return stub(entry, "blank"), ()
+        before = self.interview.rounds[: self.interview.index]
+        most = min(BUGS + sum(each.kind == "debug" for each in before), MOST_BUGS)
+        planted = self._planted(entry, most)
+        return planted.source, planted.bugs
+
+    def _planted(self, entry: Entry, most: int) -> Planted:
+        """Return a solution with as many bugs as go together: `most`, but at least BUGS."""
         solution = entry.solution_path.read_text(encoding="utf-8")
         seed = random.Random(self.interview.uid).randrange(10_000)  # noqa: S311 - a choice
         with self.judges() as judge:
-            planted = plant_some(
-                entry.load_spec(),
-                solution,
-                BUGS,
-                seed,
-                lambda source, bugs: judge.grade(entry, source, entry.stem, bugs),
-            )
-        return planted.source, planted.bugs
+
+            def grade(source: bytes, bugs: tuple[str, ...]) -> Verdict:
+                return judge.grade(entry, source, entry.stem, bugs)
+
+            for count in range(most, BUGS, -1):
+                with suppress(UsageError):
+                    return plant_some(entry.load_spec(), solution, count, seed, grade)
+            return plant_some(entry.load_spec(), solution, BUGS, seed, grade)
 
     def look(self) -> str:
         """Keep what the file holds now, if there is time; return what there is to say of it."""

@@ -19,6 +19,7 @@ from grader.errors import UsageError
 from grader.practice.clock import now
 from grader.practice.database import reading, writing
 from grader.practice.history import History
+from grader.practice.planting import BUGS
 
 Format = Literal["screen", "onsite", "debug"]
 Kind = Literal["build", "debug", "questions"]
@@ -29,7 +30,7 @@ ROUNDS: dict[Format, tuple[Kind, ...]] = {
     "onsite": ("build", "build", "debug", "questions"),
     "debug": ("debug", "debug", "questions"),
 }
-QUESTIONS, BUGS = 3, 2
+QUESTIONS = 3
 # The remark of a round that could not be set up; it does not count.
 LEFT_OUT = "left out: no bugs could be planted"
 SHORTEST, LONGEST = 1.0, 240.0

@@ -16,6 +16,8 @@ from grader.errors import PatchError, UsageError
 from grader.model import Bug, Edit, Kata, Verdict
 from grader.patching import patch
 
+# How many bugs there are unless somebody asks for more, and how many the grader tells apart.
+BUGS, MOST_BUGS = 2, 3
 # Combinations to grade for one whose bugs can be told apart by what they do, and how often
 # to draw: where few bugs are known, the same come again.
 TRIES, DRAWS = 8, 100

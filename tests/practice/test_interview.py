@@ -9,15 +9,17 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from grader.catalog import find, katas
+from grader.catalog import Entry, find, katas
 from grader.errors import UsageError
 from grader.model import Verdict
+from grader.practice.conducting import Conductor
 from grader.practice.history import History
-from grader.practice.interviews import MINUTES, ROUNDS, Interview, Rated, Round, plan
+from grader.practice.interviews import MINUTES, ROUNDS, Interview, Rated, Round, begin, plan
 from grader.practice.measuring import measure
 from grader.practice.scoring import card, total
 
@@ -247,6 +249,28 @@ def test_each_format_has_its_rounds_and_katas_that_differ(kind: str) -> None:
     assert slugs == [entry.slug for entry in katas()[1:6]]
     with pytest.raises(UsageError):
         plan(kind, 0.5, (), katas(), 1)  # type: ignore[arg-type]
+
+
+def test_a_second_debug_round_has_one_bug_more(
+    verdict: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Telling:
+        """Names what was planted."""
+
+        def grade(self, entry: Entry, source: bytes, shown: str, bugs: tuple[str, ...]) -> Verdict:
+            return verdict("failed", entry.slug, *bugs)
+
+    monkeypatch.setenv("GRADER_HOME", str(tmp_path))
+    chosen = [find("kata1"), find("kata3")]
+    history = History(tmp_path / "history.db")
+    interview = begin(history, plan("debug", None, chosen, katas(), 1))
+    conductor = Conductor(history, interview, katas(), lambda: nullcontext(Telling()))  # type: ignore[arg-type]
+    for count in (2, 3):
+        conductor.begin_round()
+        assert conductor.round is not None
+        assert len(conductor.round.bugs) == count
+        assert Path(conductor.round.file).read_text() == conductor.round.snapshot
+        conductor.close_round()
 
 
 def test_tests_are_measured_by_what_they_hold_for_and_what_they_catch(verdict: Make) -> None:
