@@ -414,7 +414,8 @@ class _Call:
             shape = next(iter(due), ())
             fitting = [t for t in items if type(t) is Tensor and tuple(t.shape) == shape]
             if fitting:
-                self.notes.append("returns a tuple; only the output tensor is asked for")
+                last = "" if fitting[0] is items[0] else ", and it does not come first"
+                self.notes.append(f"returns a tuple; only the output tensor is asked for{last}")
                 return (fitting[0],)
         return (_plain(returned),)
 

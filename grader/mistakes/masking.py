@@ -59,16 +59,22 @@ def weak_mask_mistakes(masks: Sequence[Mask]) -> tuple[Bug, ...]:
         bug(
             "mask-fill-too-small",
             variants=[
-                [(m.fill, m.filled(value)) for m in masks]
-                for value in ("-10.0", "-20.0", "-1.0", "-100.0", "-1e3", "-1e4")
+                *(
+                    [(m.fill, m.filled(value)) for m in masks]
+                    for value in ("-10.0", "-20.0", "-1.0", "-100.0", "-1e3", "-1e4")
+                ),
+                *_slips(masks, "scores = scores.masked_fill(~{mask}, -1e4)"),
+                *_slips(masks, "scores = scores + ~{mask} * -1e4"),
+                *_slips(masks, "scores = scores.masked_fill(~{mask}, -1e4 / self.head_dim**0.5)"),
             ],
-            says="hidden scores are set to a modest number that real scores can fall below, so "
-            "hidden keys take weight",
-            ask="How low can the score of a visible key be, and is your filler still far below?",
+            says="hidden scores become modest numbers (by what is filled in or added), which real "
+            "scores can fall below, so hidden keys take weight",
+            ask="How low can the score of a visible key be, and is a hidden one still far below?",
         ),
         bug(
             "mask-fill-plus-inf",
             variants=_slips(masks, 'scores = scores.masked_fill(~{mask}, -float("-inf"))'),
+            fill_lines=[mask.fill for mask in masks],
             says="hidden scores are set to plus infinity, which turns the row into NaN",
             ask="What is the sign of the number you fill in, with every minus counted?",
         ),
@@ -77,12 +83,11 @@ def weak_mask_mistakes(masks: Sequence[Mask]) -> tuple[Bug, ...]:
 
 def dead_mask_mistakes(masks: Sequence[Mask], first: str = "mask-ignored") -> tuple[Bug, ...]:
     """Return the mistakes after which a mask changes nothing; no probe tells them apart."""
-    chained = [[(m.guard, f"el{m.guard}")] for m in masks[1:]]
     filled = f"{{mask}}.masked_fill(~{{mask}}, {NEGATIVE_INFINITY})"
     return (
         bug(
             first,
-            variants=_slips(masks, "pass") + chained,
+            variants=_slips(masks, "pass"),
             says="a mask that is given does not reach the scores, so the keys it hides take part",
             ask="Follow the mask from the signature on: which line makes a score depend on it, "
             "and does that line run whenever the mask is given?",
@@ -164,6 +169,45 @@ def misread_mask_mistakes(masks: Sequence[Mask]) -> tuple[Bug, ...]:
             says="the mask is used as a number where torch wants a bool, or as a bool where it "
             "wants a number",
             ask="Which dtype does your mask have at that line, and which does the operation take?",
+        ),
+    )
+
+
+def joining_mistakes(first: Mask, second: Mask) -> tuple[Bug, ...]:
+    """Return the mistakes in using two masks at once."""
+    either = f"({first.name} if {second.name} is None else {first.name} | {second.view})"
+    alone = f"if {{}} is not None and {second.name} is None:"
+    return (
+        bug(
+            "masks-not-joined",
+            variants=[
+                [(second.guard, f"el{second.guard}")],
+                [(first.guard, alone.format(first.name))],
+            ],
+            says="with both masks given, only one of them is used",
+            ask="Walk through your code with both masks given: does each of them get its turn?",
+        ),
+        bug(
+            "masks-joined-by-or",
+            (first.fill, first.fill.replace(first.name, either)),
+            (second.guard, f"{second.guard[:-1]} and {first.name} is None:"),
+            fill_lines=[first.fill, second.fill],
+            says="with both masks given, a key is visible as soon as one of them allows it",
+            ask="May a query see a padded token that lies in its past?",
+        ),
+    )
+
+
+def written_mask_mistakes(masks: Sequence[Mask]) -> tuple[Bug, ...]:
+    """Return the mistake of writing into the masks that the caller holds."""
+    return (
+        bug(
+            "mask-changed-in-place",
+            variants=each_and_all(
+                *((m.fill, m.fill.replace(f"~{m.name}", f"{m.name}.logical_not_()")) for m in masks)
+            ),
+            says="the caller's mask is written to in place, which spoils it for the next layer",
+            ask="After your call, does the caller still hold the mask that was handed in?",
         ),
     )
 

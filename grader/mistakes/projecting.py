@@ -13,11 +13,17 @@ from grader.mistakes.lines import (
     SUPER,
     UNEVEN,
     WEIGHTS,
+    Edits,
     Head,
     linear,
 )
 from grader.model import Bug
 from grader.patching import bug
+
+
+def residual_inside() -> list[Edits]:
+    """Return the variants of the mistake that attention adds its own input."""
+    return [[(RETURN, f"{RETURN} + x")], [(RETURN, RETURN.replace("context", "context + x"))]]
 
 
 def layer_mistakes(heads: Sequence[Head]) -> tuple[Bug, ...]:
@@ -144,6 +150,8 @@ def layer_mistakes(heads: Sequence[Head]) -> tuple[Bug, ...]:
             "layer-list-multiplied",
             variants=[
                 [(k.made, f"{k.layer} = {q.layer}"), (v.made, f"{v.layer} = {q.layer}")],
+                [(k.made, f"{k.layer} = {q.layer}")],
+                [(v.made, f"{v.layer} = {k.layer}")],
                 [
                     (k.made, f"{k.layer} = {q.layer}"),
                     (v.made, f"{v.layer} = {q.layer}"),
@@ -153,6 +161,13 @@ def layer_mistakes(heads: Sequence[Head]) -> tuple[Bug, ...]:
             says="one layer stands in several places (as `[layer] * n` gives), so they share "
             "their weights",
             ask="How many different weight matrices does your module hold?",
+        ),
+        bug(
+            "residual-inside",
+            variants=residual_inside(),
+            says="the layer adds its input to its output; a residual connection goes around the "
+            "layer, not into it",
+            ask="If the output projection were all zeros, what should your layer return?",
         ),
         bug(
             "float-head-dim",

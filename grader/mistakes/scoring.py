@@ -9,8 +9,8 @@ from grader.model import Bug
 from grader.patching import bug
 
 
-def scale_mistakes() -> tuple[Bug, ...]:
-    """Return the mistakes in the scale of the scores."""
+def scale_mistakes(lengths: Sequence[str]) -> tuple[Bug, ...]:
+    """Return the mistakes in the scale of the scores; `lengths` name those of the sequences."""
 
     def scaled(by: str) -> tuple[str, str]:
         return (SCORES, f"scores = {PRODUCTS}{by}")
@@ -49,6 +49,17 @@ def scale_mistakes() -> tuple[Bug, ...]:
             says="the scores are divided by the square root of the number of heads",
             ask="What does the size of q · k depend on: how many heads there are, or how long "
             "each vector is?",
+        ),
+        bug(
+            "scale-wrong-vector",
+            variants=[
+                [scaled(by.format(length))]
+                for length in lengths
+                for by in (" / math.sqrt({})", " / {}")
+            ],
+            says="the scores are scaled by how many tokens there are, not by how long a head's "
+            "vectors are",
+            ask="Over how many products does one score sum, and which axis has that size?",
         ),
         bug(
             "scale-int-sqrt",
@@ -133,10 +144,16 @@ def softmax_mistakes(masks: Sequence[Mask]) -> tuple[Bug, ...]:
             says="the logarithms of the weights are used as weights",
             ask="Can a weight be negative, and is one of yours?",
         ),
+        bug(
+            "softmax-detached",
+            (CONTEXT, CONTEXT.replace("weights", "weights.detach()")),
+            says="the weights are cut off from autograd, so queries and keys are never trained",
+            ask="By which path does a gradient reach the query projection, and is it open?",
+        ),
     )
 
 
-def product_mistakes() -> tuple[Bug, ...]:
+def product_mistakes(masks: Sequence[Mask]) -> tuple[Bug, ...]:
     """Return the mistakes in the two matrix products."""
     scale = " / math.sqrt(self.head_dim)"
     return (
@@ -149,6 +166,7 @@ def product_mistakes() -> tuple[Bug, ...]:
         bug(
             "weights-transposed",
             (CONTEXT, "context = weights.transpose(-2, -1) @ v"),
+            fill_lines=[mask.fill for mask in masks],
             says="the weights are transposed before they meet the values",
             ask="Which axis of the weights has to meet the token axis of the values?",
         ),

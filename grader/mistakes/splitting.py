@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.mistakes.lines import MERGE, Edits, Head
+from grader.mistakes.lines import MERGE, Edits, Head, Mask
 from grader.model import Bug
 from grader.patching import bug, each_and_all
 
 
-def split_mistakes(heads: Sequence[Head]) -> tuple[Bug, ...]:
+def split_mistakes(heads: Sequence[Head], masks: Sequence[Mask]) -> tuple[Bug, ...]:
     """Return the mistakes in splitting q, k and v into heads and in merging them again."""
 
     def viewed(sizes: str) -> Edits:
@@ -21,6 +21,8 @@ def split_mistakes(heads: Sequence[Head]) -> tuple[Bug, ...]:
     woven = [(line, f"{by}.permute(0, 3, 1, 2)") for line, by in turns]
     flat = MERGE.replace(".transpose(1, 2)", "")
     dropped = MERGE.split("reshape")[1]
+    # Where tokens are mixed, a query that sees no key spreads what it got: NaN, or an average.
+    fills = [mask.fill for mask in masks]
     return (
         bug(
             "split-view-no-transpose",
@@ -34,6 +36,7 @@ def split_mistakes(heads: Sequence[Head]) -> tuple[Bug, ...]:
             "split-view-direct-heads-batch",
             *straight,
             (MERGE, flat),
+            fill_lines=fills,
             says="the features are cut into heads and put back with view alone, so a head gets a "
             "slice of the tokens instead of a slice of the features",
             ask="After your split, which tokens can be found in head 0?",
@@ -48,6 +51,7 @@ def split_mistakes(heads: Sequence[Head]) -> tuple[Bug, ...]:
         bug(
             "merge-no-transpose",
             (MERGE, flat),
+            fill_lines=fills,
             says="the heads are merged without being moved back behind the tokens, so outputs of "
             "different tokens are mixed",
             ask="In what order do heads and tokens lie in memory when you flatten them?",
@@ -59,6 +63,7 @@ def split_mistakes(heads: Sequence[Head]) -> tuple[Bug, ...]:
                 [(MERGE, f"context = context.permute(0, 3, 2, 1).reshape{dropped}")],
                 [(MERGE, f"context = context.permute(0, 2, 3, 1).reshape{dropped}")],
             ],
+            fill_lines=fills,
             says="the wrong axes are swapped before the heads are merged, so the features of a "
             "token are not those of its heads, one after the other",
             ask="Which axis order must the heads' outputs have for a flatten to put the heads of "

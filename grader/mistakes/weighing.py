@@ -168,17 +168,19 @@ def softmax_mistakes(fill_lines: Sequence[str] = (), mix: str = MIX) -> tuple[Bu
         bug(
             "softmax-sum-all",
             (SOFTMAX, EXP.format(shift=" - scores.amax(-1, keepdim=True)", sum="")),
+            fill_lines=fill_lines,
             says="a hand-written softmax divides by the sum over the whole tensor",
             ask="Over which numbers do you sum, and for which should the weights sum to one?",
         ),
     )
 
 
-def weights_transposed(mix: str = MIX) -> Bug:
+def weights_transposed(fill_lines: Sequence[str] = (), mix: str = MIX) -> Bug:
     """Return the mistake that the weights are turned before the average."""
     return bug(
         "weights-transposed",
         (mix, mix.replace("weights", "weights.transpose(-2, -1)")),
+        fill_lines=fill_lines,
         says="the weights are transposed before they meet the values, so keys average queries",
         ask="Which axis of the weights has to meet the axis of v that counts the keys?",
     )

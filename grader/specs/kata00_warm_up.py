@@ -288,7 +288,7 @@ BUGS = (
         says="the weights are cut off from autograd: they are right, and q and k learn nothing",
         ask="By which path does a gradient of the output reach q?",
     ),
-    weights_transposed(RETURN),
+    weights_transposed(mix=RETURN),
     bug(
         "returns-weights",
         (RETURN, "return weights"),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.mistakes.dropping import misplaced_dropout_mistakes
+from grader.mistakes.projecting import residual_inside
 from grader.mistakes.weighing import (
     MIX,
     SCALE,
@@ -788,6 +789,7 @@ BUGS = (
     bug(
         "returns-output-only",
         (RETURN, "return output"),
+        fill_lines=(FILL,),
         says="the function returns the output alone; the weights are asked for as well",
         ask="How many tensors does the docstring promise?",
     ),
@@ -834,6 +836,13 @@ BUGS = (
                     "    visible = torch.ones_like(visible).tril()",
                 )
             ],
+            [
+                (
+                    VISIBLE,
+                    "visible = causal_mask\nif visible is None:\n    visible = "
+                    "torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).tril()",
+                )
+            ],
         ],
         fill_lines=(FILL,),
         says="the layer makes a causal mask of its own, other than the one that it is handed",
@@ -843,8 +852,8 @@ BUGS = (
     bug(
         "all-masked-row-nan",
         (KEYS, "keys = pad_mask[:, None, :] & pad_mask[:, :, None]"),
-        says="the rows of padded queries are hidden completely; softmax over nothing but -inf "
-        "is NaN, and NaN spreads through the gradients",
+        says="padded queries come out as NaN, as they do where every key of a row is hidden with "
+        "-inf, and NaN spreads through the gradients",
         ask="What does softmax return for a row in which every score is -inf?",
     ),
     bug(
@@ -887,6 +896,7 @@ BUGS = (
             [(FILL, FILL.replace("~mask", "~mask.unsqueeze(1)"))],
             [(FILL, FILL.replace("~mask", "~mask.unsqueeze(0)"))],
         ],
+        fill_lines=(FILL,),
         says="the mask gets an axis too many (one for heads, say), so the result gains an axis "
         "or the shapes clash",
         ask="How many axes do your scores have here, and how many has the mask?",
@@ -963,9 +973,12 @@ BUGS = (
     bug(
         "mask-fill-too-small",
         (FILL, _fill("-1.0")),
-        variants=[[(FILL, _fill(value))] for value in ("-10.0", "-20.0", "-100.0", "-1e3", "-1e4")],
-        says="the number filled in is not small enough: hidden keys keep a weight that shows "
-        "where the visible scores are low",
+        variants=[
+            *([(FILL, _fill(value))] for value in ("-10.0", "-20.0", "-100.0", "-1e3", "-1e4")),
+            [(FILL, "scores = scores + ~mask * -1e4")],
+        ],
+        says="the number filled in or added is not small enough: hidden keys keep a weight that "
+        "shows where the visible scores are low",
         ask="What weight does a hidden key get where all visible scores are below your number?",
     ),
     bug(
@@ -1088,6 +1101,13 @@ BUGS = (
         ask="Which step of attention cuts off negative numbers?",
     ),
     bug(
+        "residual-inside",
+        variants=residual_inside(),
+        says="the layer adds its input to its output; a residual connection goes around the "
+        "layer, not into it",
+        ask="If the output projection were all zeros, what should your layer return?",
+    ),
+    bug(
         "softmax-dim-1",
         (SOFTMAX, SOFTMAX.replace("-1", "1")),
         fill_lines=(FILL,),
@@ -1171,7 +1191,7 @@ BUGS = (
         "2, 3 or 4",
         ask="What does your line do with q of shape (L, d), and with (B, H, L, d)?",
     ),
-    weights_transposed(),
+    weights_transposed((FILL,)),
     bug(
         "batch-seq-axis-swapped",
         (

@@ -6,9 +6,11 @@ from grader.mistakes.dropping import misplaced_dropout_mistakes
 from grader.mistakes.lines import Head, Mask, both_fills
 from grader.mistakes.masking import (
     dead_mask_mistakes,
+    joining_mistakes,
     key_mask_mistakes,
     misread_mask_mistakes,
     weak_mask_mistakes,
+    written_mask_mistakes,
 )
 from grader.mistakes.projecting import layer_mistakes
 from grader.mistakes.scoring import product_mistakes, scale_mistakes, softmax_mistakes
@@ -304,20 +306,27 @@ OWN_CAUSAL = (
     "future = torch.ones(length, length, dtype=torch.bool, device=x.device).triu(1)\n"
     'scores = scores.masked_fill(future, float("-inf"))'
 )
+UNLESS_GIVEN = (
+    "if causal_mask is None:\n"
+    "    causal_mask = torch.ones(length, length, dtype=torch.bool, device=x.device).tril()"
+)
 
 BUGS = (
     *weak_mask_mistakes(MASKED),
     *dead_mask_mistakes(MASKED),
+    *joining_mistakes(*MASKED),
+    *written_mask_mistakes(MASKED),
     *misread_mask_mistakes(MASKED),
-    *scale_mistakes(),
+    *scale_mistakes(["length"]),
     *layer_mistakes(HEADS),
     *misplaced_dropout_mistakes(QUERY.projected, VALUE.projected),
-    *split_mistakes(HEADS),
+    *split_mistakes(HEADS, MASKED),
     *softmax_mistakes(MASKED),
     *key_mask_mistakes(PAD, MASKED),
     bug(
         "mask-transposed",
         (CAUSAL.fill, CAUSAL.fill.replace("causal_mask", "causal_mask.T")),
+        fill_lines=[CAUSAL.fill, PAD.fill],
         says="the causal mask is applied transposed, so a token sees itself and the future "
         "instead of the past",
         ask="Which axis of causal_mask counts queries, and which axis of the scores does?",
@@ -328,12 +337,13 @@ BUGS = (
             *both_fills([(CAUSAL.guard, f"{OWN_CAUSAL}\n{CAUSAL.guard}")], MASKED),
             *both_fills([(CAUSAL.fill, OWN_CAUSAL)], MASKED),
             *both_fills([(CAUSAL.guard, "if True:"), (CAUSAL.fill, OWN_CAUSAL)], MASKED),
+            *both_fills([(CAUSAL.guard, f"{UNLESS_GIVEN}\n{CAUSAL.guard}")], MASKED),
         ],
         says="the layer makes a causal mask of its own, other than the one that it is handed",
         ask="What should a token see when no causal mask is handed in, or another one than the "
         "triangle?",
     ),
-    *product_mistakes(),
+    *product_mistakes(MASKED),
     bug(
         "key-from-projected-query",
         variants=[

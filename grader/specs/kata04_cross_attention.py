@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from grader.mistakes.dropping import misplaced_dropout_mistakes
-from grader.mistakes.lines import MERGE, Head, Mask
+from grader.mistakes.lines import MERGE, Head, Mask, both_fills
 from grader.mistakes.masking import (
     dead_mask_mistakes,
     key_mask_mistakes,
     misread_mask_mistakes,
     weak_mask_mistakes,
+    written_mask_mistakes,
 )
 from grader.mistakes.projecting import layer_mistakes
 from grader.mistakes.scoring import product_mistakes, scale_mistakes, softmax_mistakes
@@ -294,6 +295,10 @@ QUERY_FROM_MEMORY = [
     (QUERY.split, QUERY.split.replace("length", "memory_length")),
 ]
 MERGE_MEMORY = (MERGE, MERGE.replace("length", "memory_length"))
+OWN_CAUSAL = (
+    "future = torch.ones(length, memory_length, dtype=torch.bool, device=x.device).triu(1)\n"
+    'scores = scores.masked_fill(future, float("-inf"))'
+)
 
 BUGS = (
     bug(
@@ -359,19 +364,35 @@ BUGS = (
     bug(
         "all-from-context",
         variants=[[*QUERY_FROM_MEMORY, MERGE_MEMORY], QUERY_FROM_MEMORY],
+        fill_lines=[PAD.fill],
         says="the queries come from the memory too, so x is never read",
         ask="If you change x, does your output change?",
     ),
+    bug(
+        "memory-detached",
+        variants=each_and_all(
+            *((h.projected, h.projected.replace("memory", "memory.detach()")) for h in (KEY, VALUE))
+        ),
+        says="the memory is cut off from autograd, so the encoder behind it is never trained",
+        ask="By which paths does a gradient reach the memory, and are they open?",
+    ),
+    bug(
+        "causal-added",
+        variants=both_fills([(PAD.guard, f"{OWN_CAUSAL}\n{PAD.guard}")], (PAD,)),
+        says="a causal mask hides the end of the memory, which a query may see as a whole",
+        ask="Which tokens does a causal mask hide, and are they among the memory's?",
+    ),
     *weak_mask_mistakes((PAD,)),
     *dead_mask_mistakes((PAD,), "context-mask-missing"),
+    *written_mask_mistakes((PAD,)),
     *misread_mask_mistakes((PAD,)),
     *key_mask_mistakes(PAD, (PAD,), "mask-for-queries"),
-    *scale_mistakes(),
+    *scale_mistakes(["length", "memory_length"]),
     *layer_mistakes(HEADS),
     *misplaced_dropout_mistakes(QUERY.projected, VALUE.projected),
-    *split_mistakes(HEADS),
+    *split_mistakes(HEADS, (PAD,)),
     *softmax_mistakes((PAD,)),
-    *product_mistakes(),
+    *product_mistakes((PAD,)),
 )
 
 EQUAL = (

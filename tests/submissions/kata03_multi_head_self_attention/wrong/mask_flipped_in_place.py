@@ -1,4 +1,4 @@
-"""Not a known bug: the caller's masks come back the other way round."""
+"""The caller's masks come back the other way round."""
 import math
 import torch
 import torch.nn as nn

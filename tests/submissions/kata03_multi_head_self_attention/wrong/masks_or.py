@@ -1,4 +1,4 @@
-"""Not a known bug: a key is taken for visible if either mask allows it."""
+"""A key is taken for visible if either mask allows it."""
 import torch
 import torch.nn as nn
 

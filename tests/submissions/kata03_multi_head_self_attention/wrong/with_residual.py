@@ -1,4 +1,4 @@
-"""Not a known bug: the residual connection belongs to the layer around this one."""
+"""The residual connection belongs to the layer around this one."""
 import torch
 import torch.nn as nn
 
