@@ -184,7 +184,7 @@ class Watcher:
             self.show_list()
         elif key == "r":
             self.asks = "reset"
-            self.screen.line(f"put {self.at.shown} back to its stub? A copy is kept. y / n")
+            self.screen.line(f"put {self.at.shown} back to its stub? A copy is kept. y/n")
         elif len(key) == 1 and key.isprintable():
             self.screen.line(KEYS)
 

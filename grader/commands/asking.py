@@ -41,4 +41,4 @@ def typed(screen: Screen, question: str) -> str | None:
 
 def agreed(screen: Screen, question: str) -> bool:
     """Ask whether to go on; only y or yes is a yes."""
-    return answered(screen, f"{question} y / n").lower() in ("y", "yes")
+    return answered(screen, f"{question} y/n").lower() in ("y", "yes")

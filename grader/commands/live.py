@@ -202,9 +202,9 @@ class LiveFront(Front):
         if found is None or self.conductor.over():
             return True
         if step == "finish":
-            question = "end the interview now, and see the scorecard? y / n"
+            question = "end the interview now, and see the scorecard? y/n"
         elif step == "next" and found.kind != "questions" and found.passed is None:
-            question = "this round has not passed: end it all the same? y / n"
+            question = "this round has not passed: end it all the same? y/n"
         else:
             return True
         return self.answered(question).lower() in ("y", "yes") or self.conductor.over()

@@ -447,7 +447,7 @@ def test_forty_columns_are_enough(terminal: Start, file: Callable[[int], Path]) 
     seen.type("c")
     seen.sees("^FAILED")
     seen.type("f")
-    seen.shows("y / n")
+    seen.shows("y/n")
     seen.enter("y")
     seen.sees(" of 100 points")
     assert seen.ended() == 0
