@@ -70,7 +70,8 @@ def execute(case: Case, namespace: Namespace) -> Outcome:
             return Outcome("memory", raised=_raised(error, namespace, case.target))
         except RuntimeError as error:
             # torch's allocator has no exception class of its own.
-            starved = "can't allocate memory" in str(error) or "not enough memory" in str(error)
+            text = shorten(error, 5000)
+            starved = "can't allocate memory" in text or "not enough memory" in text
             return Outcome(
                 "memory" if starved else "raised", raised=_raised(error, namespace, case.target)
             )

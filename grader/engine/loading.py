@@ -124,6 +124,6 @@ def shorten(error: BaseException, limit: int = 300) -> str:
     """Return an error's message, shortened; an error that cannot say itself still gets one."""
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001 - a __str__ of the learner's may raise anything
+    except BaseException:  # noqa: BLE001 - a __str__ of the learner's may raise anything
         text = "(its message cannot be shown)"
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from grader.engine.loading import shorten
+
 # Operators behind the functions, as they arrive at the dispatcher: whatever
 # name or alias the learner reached them by, they end up here.
 OPERATORS = {
@@ -335,7 +337,7 @@ def _on_imagined_device(
 
 def _speaks_of_devices(error: Exception) -> bool:
     """Tell a clash of devices, or a hard-coded one, from an error that only imagining causes."""
-    text = str(error).lower()
+    text = shorten(error).lower()
     signs = (
         "expected device",
         "different devices",
@@ -347,7 +349,8 @@ def _speaks_of_devices(error: Exception) -> bool:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
+    text = shorten(error)
+    return text.splitlines()[0] if text else type(error).__name__
 
 
 def _moved_call(

@@ -33,6 +33,8 @@ LOAD_LIMIT = 10.0
 HANDSHAKE_LIMIT = 60.0
 # How much longer than its limit a call may take that got no processor to run on.
 PATIENCE = 5
+# But no longer than this, so that where it hangs is told before a grading's time is up.
+LONGEST_WAIT = 13.0
 LOOK_AGAIN = 0.25
 LONGEST_STACK = 1 << 16
 PROC = Path("/proc/self/stat")
@@ -192,6 +194,7 @@ class _Worker:
 
     def _answers_within(self, limit: float) -> bool:
         began, used = time.monotonic(), self._processor()[0]
+        longest = min(PATIENCE * limit, LONGEST_WAIT)
         wait = limit
         while True:
             before = self._processor()[0]
@@ -200,7 +203,7 @@ class _Worker:
             now, state = self._processor()
             waited = time.monotonic() - began
             idle = state in "STDZ" and now - before < 0.01
-            if now - used > 0.7 * limit or idle or waited > PATIENCE * limit:
+            if now - used > 0.7 * limit or idle or waited > longest:
                 return False
             wait = LOOK_AGAIN
 

@@ -66,6 +66,11 @@ IN_A_CALL = {
         "failed",
         "its message cannot be shown",
     ),
+    "unsayable_at_all": (
+        "class Bad(RuntimeError):\n    def __str__(self): raise KeyboardInterrupt\nraise Bad",
+        "failed",
+        "its message cannot be shown",
+    ),
     "segfaults": ("import ctypes\nctypes.string_at(0)", "crashed", "SIGSEGV"),
     "segfaults_when_large": (
         "import ctypes\nif x.dim() > 1 and x.shape[0] > 2: ctypes.string_at(0)",
