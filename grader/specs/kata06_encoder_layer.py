@@ -11,6 +11,7 @@ from grader.model import Case, Check, Edit, Kata, Question, Recipe, Role, Target
 from grader.patching import bug, each_and_all
 from grader.properties import (
     default_dropout,
+    distant_features,
     dropout_share,
     earlier_calls,
     equal_features,
@@ -27,6 +28,7 @@ from grader.strategies import (
     norm_weights,
     numbers,
     padding,
+    with_distant_features,
     with_dropout_seen,
     with_equal_features,
     with_padding_changed,
@@ -87,6 +89,8 @@ def build(recipe: Recipe) -> Case:
     )
     if integer(recipe, "flat", 0):
         return with_equal_features(case)
+    if integer(recipe, "distant", 0):
+        return with_distant_features(case)
     seen = word(recipe, "seen", "none")
     return case if seen == "none" else with_dropout_seen(case, *SEEN[seen])
 
@@ -346,6 +350,7 @@ CHECKS = (
         {"seed": 63},
         ("values_match", "dropout_rests_in_eval"),
     ),
+    distant_features(NAME, {"seed": 46}, after=("values_match",)),
     Check(
         "half_precision",
         "does not work in half precision (autocast, GPU inference)",

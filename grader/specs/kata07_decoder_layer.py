@@ -13,6 +13,7 @@ from grader.model import Bug, Case, Check, Edit, Kata, Question, Recipe, Role, T
 from grader.patching import bug, each_and_all
 from grader.properties import (
     default_dropout,
+    distant_features,
     dropout_share,
     earlier_calls,
     equal_features,
@@ -34,6 +35,7 @@ from grader.strategies import (
     prefix,
     strict,
     with_blind_queries,
+    with_distant_features,
     with_dropout_seen,
     with_equal_features,
     with_last_token_changed,
@@ -162,6 +164,8 @@ def _layer(recipe: Recipe) -> Case:
     case = with_blind_queries(case)
     if integer(recipe, "flat", 0):
         return with_equal_features(case)
+    if integer(recipe, "distant", 0):
+        return with_distant_features(case)
     part = word(recipe, "seen", "none")
     case = case if part == "none" else with_dropout_seen(case, *SEEN[part])
     return with_second_token_empty(case) if integer(recipe, "one_value", 0) else case
@@ -512,6 +516,7 @@ CHECKS = (
         {"seed": 60},
         ("values_match", "dropout_ends_with_training"),
     ),
+    distant_features(LAYER, {"seed": 47}, after=("values_match",)),
     Check(
         "half_precision",
         "does not work in half precision (autocast, GPU inference)",

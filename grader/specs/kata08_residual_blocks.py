@@ -12,6 +12,7 @@ from grader.mistakes.dropping import (
 from grader.model import Case, Check, Edit, Kata, Part, Question, Recipe, Role, Target
 from grader.patching import bug
 from grader.properties import (
+    distant_features,
     dropout_share,
     earlier_calls,
     equal_features,
@@ -24,6 +25,7 @@ from grader.strategies import (
     integer,
     norm_weights,
     numbers,
+    with_distant_features,
     with_equal_features,
     word,
 )
@@ -62,6 +64,8 @@ def build(recipe: Recipe) -> Case:
     )
     if integer(recipe, "flat", 0):
         return with_equal_features(case)
+    if integer(recipe, "distant", 0):
+        return with_distant_features(case)
     return _measuring(case) if part == "lifting" else case
 
 
@@ -406,6 +410,9 @@ CHECKS = (
         after=("post_norm_matches", "pre_norm_matches"),
     ),
     Check(
+    distant_features(
+        NAME, {"part": "zeros", "seed": 77}, after=("post_norm_matches", "pre_norm_matches")
+    ),
         "half_precision",
         "does not work in half precision (autocast, GPU inference)",
         NAME,
