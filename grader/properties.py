@@ -76,6 +76,20 @@ def equal_features(target: str, *bank: Recipe, after: tuple[str, ...]) -> Check:
     )
 
 
+def distant_features(target: str, *bank: Recipe, after: tuple[str, ...]) -> Check:
+    """Return the note on norms that lose their digits."""
+    return Check(
+        "distant_features_keep_their_digits",
+        "a norm that loses its digits in float32 where features lie far from 0, as the mean of "
+        "squares minus the square of the mean does; subtract the mean first",
+        target,
+        "values",
+        bank=tuple({**recipe, "distant": 1, "dtype": "float32"} for recipe in bank),
+        required=False,
+        after=after,
+    )
+
+
 def gradients_in_training(target: str, *bank: Recipe, after: tuple[str, ...]) -> Check:
     """Return the check that train mode cuts nothing off from its gradient."""
     return Check(

@@ -474,6 +474,23 @@ def with_equal_features(case: Case) -> Case:
     return replace(case, args=args, inputs=inputs, weights=weights)
 
 
+def with_distant_features(case: Case) -> Case:
+    """Return the case with tokens whose features lie far from 0 and near each other.
+
+    All sublayers return zeros, so that is what the norm of x is given. In float32, a norm that
+    subtracts the mean first is off by about 1e-4, one that takes the square of the mean from
+    the mean of the squares by more than 1e-2.
+    """
+
+    def moved(name: str, value: Any) -> Any:
+        return value + 1000 if name == "x" else value
+
+    weights = {n: value if "norm" in n else 0 * value for n, value in case.weights.items()}
+    args = tuple(moved(name, value) for name, value in zip(case.arg_names, case.args, strict=False))
+    inputs = {name: moved(name, value) for name, value in case.inputs.items()}
+    return replace(case, args=args, inputs=inputs, weights=weights, tolerance=1e-2)
+
+
 def with_loud_padding(case: Case) -> Case:
     """Multiply all padding by 1e8: what has no weight at all still adds nothing."""
     name = "memory" if "memory" in case.inputs else "x"

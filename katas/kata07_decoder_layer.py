@@ -32,9 +32,10 @@ in question here:
 
 The network is Linear(D, F), ReLU, Linear(F, D); the norms are nn.LayerNorm(D),
 one for each sublayer, with gain and shift. The eps of the norms (from 1e-12 to 1e-5),
-biases of the linear layers, and further dropout inside the network are up to
-you. Dtype and device follow the input, the inputs are never changed in place, and
-gradients reach all of them and all weights.
+biases of the linear layers, and further dropout, on the attention weights or before
+the last linear layer of the network, are up to you. Dtype and device follow the
+input, the inputs are never changed in place, and gradients reach all of them and
+all weights.
 Half precision is tried too, but only noted.
 Not allowed: `nn.TransformerDecoderLayer` and the other `nn.Transformer*` modules.
 """

@@ -28,9 +28,9 @@ shift of its own; their eps is free, from 1e-12 to 1e-5.
 
 Dropout does what nn.Dropout does: in train mode only, each value by itself, and
 what is kept is divided by 1 - p. Further dropout, on the attention weights or
-inside the feed-forward network, is free, and so are the names of the layers and
-the biases of the linear ones. Dtype and device follow the input, which is never
-changed in place, and gradients reach it and all weights.
+before the last linear layer of the feed-forward network, is free, and so are the
+names of the layers and the biases of the linear ones. Dtype and device follow the
+input, which is never changed in place, and gradients reach it and all weights.
 Half precision is tried too, but only noted.
 Not allowed: `nn.TransformerEncoderLayer` and its relatives.
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import builtins
+import dis
 import itertools
+from collections.abc import Iterator
+from types import CodeType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader import catalog
+from grader.catalog import Entry
 from grader.errors import PatchError
 from grader.model import Bug, Edit
 from grader.patching import bug, each_and_all, patch, plant
@@ -146,3 +152,30 @@ class TestPlant:
     def test_a_single_patch_that_does_not_apply_is_an_error(self) -> None:
         with pytest.raises(PatchError, match="no such line"):
             list(plant(SOURCE, [self.lost]))
+
+
+class TestKnownBugs:
+    """A bug that trips over its own patch would be found in no answer."""
+
+    @pytest.mark.parametrize("entry", catalog.katas(), ids=lambda entry: entry.slug)
+    def test_every_name_they_use_is_there(self, entry: Entry) -> None:
+        source = entry.solution_path.read_text(encoding="utf-8")
+        for known in entry.load_spec().bugs:
+            # These are about names that are not there.
+            for edits in known.variants if known.id != "api-typos" else ():
+                assert not unbound(patch(source, edits)), (known.id, edits)
+
+
+def unbound(source: str) -> set[str]:
+    """Return the global names that a file reads, and neither it nor Python defines."""
+    every = [step for code in codes(compile(source, "patched", "exec")) for step in code]
+    stored = {step.argval for step in every if step.opname.startswith("STORE_")}
+    read = {step.argval for step in every if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return read - stored - {*dir(builtins), "__name__"}
+
+
+def codes(code: CodeType) -> Iterator[Iterator[dis.Instruction]]:
+    yield dis.get_instructions(code)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes(constant)

@@ -12,18 +12,24 @@ from grader.patching import bug, each_and_all
 MADE = "self.dropout = nn.Dropout(dropout)"
 
 
-def _instead(lines: Sequence[str], form: str) -> list[Edits]:
+def _instead(lines: Sequence[str], form: str, orders: Sequence[str] = ()) -> list[Edits]:
     """Return the edits that write `form` for each `self.dropout(value)`, in all lines and in each.
 
-    `{value}` in it stands for what is dropped.
+    `{value}` in it stands for what is dropped. It is also written only where one of `orders`
+    holds, which are conditions.
     """
 
-    def edited(line: str) -> tuple[str, str]:
-        return line, re.sub(
-            r"self\.dropout\((\w+)\)", lambda call: form.format(value=call[1]), line
-        )
+    def edited(line: str, order: str = "") -> tuple[str, str]:
+        def written(call: re.Match[str]) -> str:
+            wrong = form.format(value=call[1])
+            return f"({wrong} if {order} else {call[0]})" if order else wrong
 
-    return each_and_all(*(edited(line) for line in lines))
+        return line, re.sub(r"self\.dropout\((\w+)\)", written, line)
+
+    return [
+        *each_and_all(*(edited(line) for line in lines)),
+        *([edited(line, order) for line in lines] for order in orders),
+    ]
 
 
 def dropout_share_mistakes() -> tuple[Bug, ...]:
@@ -44,16 +50,19 @@ def dropout_share_mistakes() -> tuple[Bug, ...]:
     )
 
 
-def dropping_mistakes(lines: Sequence[str]) -> tuple[Bug, ...]:
-    """Return the mistakes in dropping itself; `lines` are those that call `self.dropout`."""
-    token, *others = (
-        "{value} * self.dropout(torch.ones_like({value}[...]))".replace("...", part)
-        for part in ("..., :1", ":1, :1", ":1", ":, :1")
+def dropping_mistakes(lines: Sequence[str], orders: Sequence[str] = ()) -> tuple[Bug, ...]:
+    """Return the mistakes in dropping itself; `lines` are those that call `self.dropout`.
+
+    Each may also be made only where one of `orders` holds.
+    """
+    token, sequence, *others = (
+        "{value} * self.dropout({value}.new_ones({value}[...].shape))".replace("...", part)
+        for part in ("..., :1", ":, :1, :1", ":1, :1", ":1", ":, :1")
     )
     return (
         bug(
             "dropout-twice",
-            variants=_instead(lines, "self.dropout(self.dropout({value}))"),
+            variants=_instead(lines, "self.dropout(self.dropout({value}))", orders),
             says="a sublayer's output goes through dropout twice, so more of it is dropped than "
             "was asked for",
             ask="With a dropout of 0.5, which share of a sublayer's output should be left, and "
@@ -62,18 +71,19 @@ def dropping_mistakes(lines: Sequence[str]) -> tuple[Bug, ...]:
         bug(
             "dropout-mask-shared",
             variants=[
-                *_instead(lines, token),
+                *_instead(lines, token, orders),
+                *_instead(lines, sequence, orders),
                 *(_instead(lines, form)[0] for form in others),
             ],
-            says="one draw decides for many values at once (a whole token, or one feature of all "
-            "tokens), where each value should be dropped or kept by itself",
+            says="one draw decides for many values at once (a token, a sequence, or one feature of "
+            "all tokens), where each value should be dropped or kept by itself",
             ask="How many random draws does dropout need for an output of shape (B, L, D)?",
         ),
     )
 
 
-def unscaled_mistakes(lines: Sequence[str]) -> tuple[Bug, ...]:
-    """Return the mistake of not scaling up what dropout leaves."""
+def unscaled_mistakes(lines: Sequence[str], orders: Sequence[str] = ()) -> tuple[Bug, ...]:
+    """Return the mistake of not scaling up what dropout leaves, see `dropping_mistakes`."""
     return (
         bug(
             "dropout-not-scaled",
@@ -81,6 +91,7 @@ def unscaled_mistakes(lines: Sequence[str]) -> tuple[Bug, ...]:
                 lines,
                 "(nn.functional.dropout({value}, self.dropout.p, self.training) "
                 "* (1 - self.dropout.p if self.training else 1))",
+                orders,
             ),
             says="what dropout leaves is not scaled up, so the sublayer's answer shrinks in train "
             "mode",

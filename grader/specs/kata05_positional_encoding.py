@@ -329,12 +329,15 @@ BUGS = (
         (COSINES, "pe[:, 1::2] = torch.cos(angle)"),
         variants=[
             [(SINES, "pe[:, 0 : d_model // 2 * 2 : 2] = torch.sin(angle[:, : d_model // 2])")],
-            [
-                (
-                    FREQUENCY,
-                    "frequency = torch.exp(-math.log(10000.0) * even / (d_model + d_model % 2))",
+            [(COSINES, f"{COSINES}\nif d_model % 2:\n    pe[:, -1] = torch.cos(angle[:, -1])")],
+            *(
+                [(FREQUENCY, f"frequency = torch.exp(-math.log(10000.0) * {exponent})")]
+                for exponent in (
+                    "even / (d_model + d_model % 2)",
+                    "even / max(1, d_model - d_model % 2)",
+                    "even / (d_model - d_model % 2)",
                 )
-            ],
+            ),
         ],
         says="an odd d_model is not handled: it has one sine more than it has cosines, and D in "
         "the exponent stays odd",
@@ -403,12 +406,27 @@ BUGS = (
         ask="Which dtype does the sum of a float32 and a float64 tensor have?",
     ),
     bug(
+        "pe-result-cast",
+        variants=ending(
+            RETURN,
+            "return (x + codes).to(torch.get_default_dtype())",
+            "return (x + codes).float()",
+            "return x.float() + codes",
+        ),
+        says="the sum, or x, is cast to a dtype that does not depend on what came in",
+        ask="Which dtype does your module return for an x in bfloat16, and which for one in "
+        "float64?",
+    ),
+    bug(
         "pe-max-len-exceeded",
         (MAX_LEN, "self.max_len = max_len = max(max_len, 5000)"),
         variants=[
             [(MAX_LEN, "self.max_len = max_len = max(max_len, 10000)")],
             [(RAISED, "x = x[:, : self.max_len]")],
-            [(CODES, "codes = self.pe[[i % self.max_len for i in range(length)]]"), UNCHECKED],
+            *(
+                [(CODES, f"codes = self.pe[[{place} for i in range(length)]]"), UNCHECKED]
+                for place in ("i % self.max_len", "min(i, self.max_len - 1)")
+            ),
         ],
         says="a sequence longer than max_len is accepted in silence",
         ask="What does your module do with max_len + 1 tokens, and what should it do?",
@@ -506,6 +524,16 @@ BUGS = (
         (FREQUENCY, "frequency = torch.exp(-math.log(10000.0) * even / (2 * d_model))"),
         says="the exponent is i / D instead of 2i / D, so the frequencies fall half as fast",
         ask="Which exponent does the last pair of features have, close to 1 or close to 1/2?",
+    ),
+    bug(
+        "pe-last-exponent-one",
+        variants=[
+            [(FREQUENCY, f"frequency = torch.exp(-math.log(10000.0) * even / 2 / max(1, {pairs}))")]
+            for pairs in ("d_model / 2 - 1", "d_model // 2 - 1", "len(even) - 1")
+        ],
+        says="the exponents are divided by one less than the number of pairs, so that the last "
+        "one is 1, as in tensor2tensor; the formula's last exponent is below 1",
+        ask="For D = 4 there are two pairs: which exponent does the formula give the second one?",
     ),
     bug(
         "pe-log10",
@@ -686,7 +714,8 @@ KATA = Kata(
     checks=CHECKS,
     bugs=BUGS,
     equal=(
-        ("pe-plain-attribute", "pe-cuda-result-discarded"),
+        # Another dtype comes out, whether the codes keep theirs or the sum is cast.
+        ("pe-plain-attribute", "pe-cuda-result-discarded", "pe-result-cast"),
         ("pe-sign-lost", "pe-divide-by-div-term"),
     ),
     hints=HINTS,

@@ -11,6 +11,7 @@ from grader.model import Case, Check, Edit, Kata, Question, Recipe, Role, Target
 from grader.patching import bug, each_and_all
 from grader.properties import (
     default_dropout,
+    distant_features,
     dropout_share,
     earlier_calls,
     equal_features,
@@ -27,6 +28,7 @@ from grader.strategies import (
     norm_weights,
     numbers,
     padding,
+    with_distant_features,
     with_dropout_seen,
     with_equal_features,
     with_padding_changed,
@@ -87,6 +89,8 @@ def build(recipe: Recipe) -> Case:
     )
     if integer(recipe, "flat", 0):
         return with_equal_features(case)
+    if integer(recipe, "distant", 0):
+        return with_distant_features(case)
     seen = word(recipe, "seen", "none")
     return case if seen == "none" else with_dropout_seen(case, *SEEN[seen])
 
@@ -346,6 +350,7 @@ CHECKS = (
         {"seed": 63},
         ("values_match", "dropout_rests_in_eval"),
     ),
+    distant_features(NAME, {"seed": 46}, after=("values_match",)),
     Check(
         "half_precision",
         "does not work in half precision (autocast, GPU inference)",
@@ -388,6 +393,7 @@ LINEAR2 = "self.linear2 = nn.Linear(d_ff, d_model)"
 NORM1 = "self.norm1 = nn.LayerNorm(d_model)"
 NORM2 = "self.norm2 = nn.LayerNorm(d_model)"
 DROPOUT = "self.dropout = nn.Dropout(dropout)"
+INNER_DROPOUT = (RELU, "hidden = self.dropout(torch.relu(hidden))")
 
 
 def attend(arguments: str) -> tuple[str, str]:
@@ -415,7 +421,17 @@ def moved(first: tuple[str, str], second: tuple[str, str]) -> list[list[tuple[st
     return [one + other, one, other]
 
 
+def made_with(option: str) -> list[tuple[str, str]]:
+    """Make both norms with an option more."""
+    return [(line, f"{line[:-1]}, {option})") for line in (NORM1, NORM2)]
+
+
 AFFINE = "* n.weight + n.bias"
+SKIP_DROPPED = (
+    (ADD1, "middle = self.norm1(self.dropout(x) + attended)"),
+    (ADD2, "return self.norm2(self.dropout(middle) + fed)"),
+)
+CENTRED = "(t - t.mean(-1, keepdim=True))"
 
 BUGS = (
     # --- what is added to what
@@ -433,6 +449,16 @@ BUGS = (
         says="the feed-forward network reads the layer's input, so it never sees what the "
         "attention found",
         ask="What should the feed-forward network know about the other tokens?",
+    ),
+    bug(
+        "ffn-input-is-attention-output",
+        (ATTEND, f"{ATTEND}\nfound = attended"),
+        (WIDEN, "hidden = self.linear1(found)"),
+        variants=[[(WIDEN, "hidden = self.linear1(attended)")]],
+        says="the feed-forward network reads what the attention returned, not what the first norm "
+        "made of it",
+        ask="Which value does the second formula of the statement hand to the feed-forward "
+        "network, and to the sum?",
     ),
     bug(
         "residual-missing-attn",
@@ -480,6 +506,32 @@ BUGS = (
         "place, as `+=` does",
         ask="Who else holds the tensor on the left of a `+=`, or before a method that ends in `_`?",
     ),
+    bug(
+        "residual-detached",
+        variants=each_and_all(
+            (ADD1, "middle = self.norm1(x.detach() + attended)"),
+            (ADD2, "return self.norm2(middle.detach() + fed)"),
+        ),
+        says="what is added to a sublayer's output is cut off from autograd, so no gradient takes "
+        "the residual path",
+        ask="If a sublayer had no gradient at all, which one should still reach its input?",
+    ),
+    bug(
+        "sublayer-detached",
+        variants=[
+            *each_and_all(
+                attend("x.detach(), pad_mask=pad_mask"),
+                (WIDEN, "hidden = self.linear1(middle.detach())"),
+            ),
+            *each_and_all(
+                (DROP1, "attended = self.dropout(attended).detach()"),
+                (DROP2, "fed = self.dropout(fed).detach()"),
+            ),
+        ],
+        says="what goes into a sublayer, or what comes out of it, is cut off from autograd, so no "
+        "gradient flows back through the sublayer",
+        ask="By which paths does a gradient get from your output to x, and which of them are open?",
+    ),
     # --- where the norms sit
     bug(
         "post-norm-before-add",
@@ -503,8 +555,9 @@ BUGS = (
             [attend("self.norm1(x), pad_mask=pad_mask"), (ADD1, "middle = x + attended")],
             [(WIDEN, "hidden = self.linear1(self.norm2(middle))"), (ADD2, "return middle + fed")],
         ],
-        says="the norm stands before the sublayer (pre-norm); this layer is post-norm",
-        ask="In the two formulas of the statement, what is inside the parentheses of norm1?",
+        says="a norm stands before its sublayer (pre-norm), and the sum after that goes without "
+        "one; this layer is post-norm",
+        ask="In the two formulas of the statement, what is inside the parentheses of each norm?",
     ),
     bug(
         "pre-residual-from-normed",
@@ -530,6 +583,7 @@ BUGS = (
             [(ADD2, "return self.norm2(self.norm2(middle + fed))")],
             [attend("self.norm1(x), pad_mask=pad_mask")],
             [(ADD1, "middle = self.norm1(x + self.norm1(attended))")],
+            [(ADD2, "return self.norm2(middle + self.norm2(fed))")],
         ],
         says="a norm is applied once more than the layer has sums",
         ask="How many norms does the statement's pair of formulas hold, and where?",
@@ -609,13 +663,10 @@ BUGS = (
     bug(
         "ln-no-affine",
         variants=[
-            [
-                (NORM1, "self.norm1 = nn.LayerNorm(d_model, elementwise_affine=False)"),
-                (NORM2, "self.norm2 = nn.LayerNorm(d_model, elementwise_affine=False)"),
-            ],
+            *each_and_all(*made_with("elementwise_affine=False")),
             norms("nn.functional.layer_norm(t, t.shape[-1:])"),
         ],
-        says="the norm has no gain and shift, or does not apply them",
+        says="a norm has no gain and shift, or does not apply them",
         ask="What does a layer norm learn?",
     ),
     bug(
@@ -684,6 +735,31 @@ BUGS = (
         "a difference of squares",
         ask="What is the variance in terms of the mean and the mean of the squares?",
     ),
+    bug(
+        "ln-no-sqrt",
+        *norms(f"{CENTRED} / (t.var(-1, correction=0, keepdim=True) + 1e-5) {AFFINE}"),
+        says="the norm divides by the variance, where a layer norm divides by its root",
+        ask="What is the deviation of a token after a layer norm, before gain and shift?",
+    ),
+    bug(
+        "ln-eps-missing",
+        *norms(f"{CENTRED} / t.std(-1, correction=0, keepdim=True) {AFFINE}"),
+        says="the norm divides by a deviation that no eps is added to, so a token whose "
+        "features are all equal becomes NaN",
+        ask="What does your norm make of a token whose features are all the same?",
+    ),
+    bug(
+        "ln-eps-too-large",
+        *made_with("eps=1e-3"),
+        says="eps is larger than the statement allows, so it changes what the norm returns",
+        ask="How large is the eps of your norm beside the variance of a token?",
+    ),
+    bug(
+        "ln-no-shift",
+        variants=each_and_all(*made_with("bias=False")),
+        says="a norm has a gain, but no shift",
+        ask="Which parameters does nn.LayerNorm(D) have, and which does your norm have?",
+    ),
     # --- the feed-forward network
     bug(
         "ffn-missing",
@@ -719,12 +795,19 @@ BUGS = (
         ask="Which signs can the output of your feed-forward network have?",
     ),
     bug(
+        "ffn-activation-before-first",
+        (WIDEN, "hidden = self.linear1(torch.relu(middle))"),
+        (RELU, ""),
+        says="the activation comes before the first linear layer, not between the two",
+        ask="Which of your two linear layers gets numbers that are never negative?",
+    ),
+    bug(
         "ffn-gelu-for-relu",
         variants=[
             [(RELU, f"hidden = nn.functional.{name}(hidden)")]
-            for name in ("gelu", "silu", "leaky_relu", "elu", "relu6")
+            for name in ("gelu", "silu", "leaky_relu", "elu", "relu6", "softplus")
         ]
-        + [[(RELU, "hidden = torch.tanh(hidden)")]],
+        + [[(RELU, f"hidden = torch.{name}(hidden)")] for name in ("tanh", "sigmoid")],
         says="the activation is another one than ReLU",
         ask="What does your activation return for -1, and what for 20?",
     ),
@@ -825,6 +908,20 @@ BUGS = (
         ask="If the second sequence is shorter than the first, which mask hides its padding?",
     ),
     bug(
+        "batch-seq-axis-swapped",
+        variants=[
+            [(ATTEND, f"attended = self.self_attn(x.transpose(0, 1){mask}).transpose(0, 1)")]
+            for mask in (
+                ", pad_mask=None if pad_mask is None else pad_mask.transpose(0, 1)",
+                ", pad_mask=pad_mask",
+                "",
+            )
+        ],
+        says="batch and tokens are exchanged for the attention, so a token looks at the other "
+        "sequences instead of the other tokens",
+        ask="If the batch holds one sequence, how many keys does a token of yours see?",
+    ),
+    bug(
         "causal-added",
         variants=[
             [
@@ -866,17 +963,27 @@ BUGS = (
     # --- dropout
     bug(
         "dropout-missing",
-        variants=each_and_all((DROP1, ""), (DROP2, "")),
+        variants=[
+            *each_and_all((DROP1, ""), (DROP2, "")),
+            # Dropout inside the network alone is no dropout of what the network returns.
+            [(DROP1, ""), (DROP2, ""), INNER_DROPOUT],
+            [(DROP2, ""), INNER_DROPOUT],
+        ],
         says="a sublayer's output is added without dropout, though the layer is in train mode",
         ask="With a dropout of 1 in train mode, what should be left of each sublayer?",
     ),
     bug(
         "dropout-before",
-        variants=moved(
-            (ADD1, "middle = self.norm1(self.dropout(x + attended))"),
-            (ADD2, "return self.norm2(self.dropout(middle + fed))"),
-        ),
-        says="dropout also hits what should pass by the sublayer untouched: the sum, or x itself",
+        variants=[
+            *moved(
+                (ADD1, "middle = self.norm1(self.dropout(x + attended))"),
+                (ADD2, "return self.norm2(self.dropout(middle + fed))"),
+            ),
+            *moved(*SKIP_DROPPED),
+            *each_and_all(*SKIP_DROPPED),
+        ],
+        says="dropout hits what should pass by the sublayer untouched: the sum, or what the "
+        "sublayer's output is added to",
         ask="With a dropout of 1 in train mode, what should still reach the norm?",
     ),
     bug(

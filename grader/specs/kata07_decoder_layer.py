@@ -13,6 +13,7 @@ from grader.model import Bug, Case, Check, Edit, Kata, Question, Recipe, Role, T
 from grader.patching import bug, each_and_all
 from grader.properties import (
     default_dropout,
+    distant_features,
     dropout_share,
     earlier_calls,
     equal_features,
@@ -34,6 +35,7 @@ from grader.strategies import (
     prefix,
     strict,
     with_blind_queries,
+    with_distant_features,
     with_dropout_seen,
     with_equal_features,
     with_last_token_changed,
@@ -162,6 +164,8 @@ def _layer(recipe: Recipe) -> Case:
     case = with_blind_queries(case)
     if integer(recipe, "flat", 0):
         return with_equal_features(case)
+    if integer(recipe, "distant", 0):
+        return with_distant_features(case)
     part = word(recipe, "seen", "none")
     case = case if part == "none" else with_dropout_seen(case, *SEEN[part])
     return with_second_token_empty(case) if integer(recipe, "one_value", 0) else case
@@ -512,6 +516,7 @@ CHECKS = (
         {"seed": 60},
         ("values_match", "dropout_ends_with_training"),
     ),
+    distant_features(LAYER, {"seed": 47}, after=("values_match",)),
     Check(
         "half_precision",
         "does not work in half precision (autocast, GPU inference)",
@@ -612,6 +617,12 @@ def _norm_before_add(term: str) -> list[list[tuple[str, str]]]:
             (NORM3, "return after_cross + mapped"),
         ],
     )
+
+
+def _made_with(option: str) -> list[tuple[str, str]]:
+    """Make the three norms with an option more."""
+    lines = (MAKE_NORM1, MAKE_NORM2, MAKE_NORM3)
+    return [(line, f"{line[:-1]}, {option})") for line in lines]
 
 
 def _written_norms(formula: str) -> list[tuple[str, str]]:
@@ -767,9 +778,26 @@ MASK_BUGS = (
         "masks-swapped",
         _self("x, causal_mask, memory_pad_mask"),
         _cross("after_self, memory, pad_mask"),
-        variants=[[_self("x, causal_mask, memory_pad_mask")]],
         says="the padding masks of x and of the memory are exchanged",
         ask="Whose tokens are the keys in each attention, and which mask describes them?",
+    ),
+    bug(
+        "self-uses-memory-mask",
+        _self("x, causal_mask, memory_pad_mask"),
+        says="the self-attention gets the memory's padding mask, though its keys are the tokens "
+        "of x",
+        ask="What length has the last axis of the self-attention's scores, and which mask has "
+        "entries for them?",
+    ),
+    bug(
+        "masks-not-combined",
+        variants=[
+            [_self("x, causal_mask, pad_mask if causal_mask is None else None")],
+            [_self("x, causal_mask if pad_mask is None else None, pad_mask")],
+        ],
+        says="where the self-attention should get causal_mask and pad_mask, it gets only one of "
+        "them",
+        ask="Which keys should a token not see that has padding beside it and a future?",
     ),
     bug(
         "cross-uses-self-mask",
@@ -915,6 +943,20 @@ ATTENTION_BUGS = (
         ask="Which value should each sublayer start from?",
     ),
     bug(
+        "cross-query-is-attention-output",
+        (SELF, f"{SELF}\nfound = attended"),
+        _cross("found, memory, memory_pad_mask"),
+        variants=[
+            [
+                (ADD1, "found = self.dropout(attended)\nattended = x + found"),
+                _cross("found, memory, memory_pad_mask"),
+            ]
+        ],
+        says="the cross-attention asks with what the self-attention returned, not with what the "
+        "first norm made of it",
+        ask="Which value should each sublayer start from?",
+    ),
+    bug(
         "memory-normed",
         _cross("after_self, self.norm2(memory), memory_pad_mask"),
         variants=[[_cross("after_self, self.norm1(memory), memory_pad_mask")]],
@@ -1016,6 +1058,55 @@ RESIDUAL_BUGS = (
         ask="What should the network know that the self-attention did not?",
     ),
     bug(
+        "ffn-input-is-attention-output",
+        (CROSS, f"{CROSS}\nfound = crossed"),
+        (HIDDEN, "hidden = torch.relu(self.linear1(found))"),
+        variants=[
+            [
+                (ADD2, "found = self.dropout(crossed)\ncrossed = after_self + found"),
+                (HIDDEN, "hidden = torch.relu(self.linear1(found))"),
+            ]
+        ],
+        says="the network reads what the cross-attention returned, not what the second norm made "
+        "of it",
+        ask="Which value should each sublayer start from?",
+    ),
+    bug(
+        "residual-detached",
+        variants=each_and_all(
+            (ADD1, "attended = x.detach() + self.dropout(attended)"),
+            (ADD2, "crossed = after_self.detach() + self.dropout(crossed)"),
+            (ADD3, "mapped = after_cross.detach() + self.dropout(mapped)"),
+        ),
+        says="what is added to a sublayer's output is cut off from autograd, so no gradient takes "
+        "the residual path",
+        ask="If a sublayer had no gradient at all, which one should still reach its input?",
+    ),
+    bug(
+        "sublayer-detached",
+        variants=[
+            *each_and_all(
+                _self("x.detach(), causal_mask, pad_mask"),
+                _cross("after_self.detach(), memory, memory_pad_mask"),
+                (HIDDEN, "hidden = torch.relu(self.linear1(after_cross.detach()))"),
+            ),
+            *each_and_all(
+                (ADD1, "attended = x + self.dropout(attended).detach()"),
+                (ADD2, "crossed = after_self + self.dropout(crossed).detach()"),
+                (ADD3, "mapped = after_cross + self.dropout(mapped).detach()"),
+            ),
+        ],
+        says="what goes into a sublayer, or what comes out of it, is cut off from autograd, so no "
+        "gradient flows back through the sublayer",
+        ask="By which paths does a gradient get from your output to x, and which of them are open?",
+    ),
+    bug(
+        "memory-detached",
+        _cross("after_self, memory.detach(), memory_pad_mask"),
+        says="the memory is cut off from autograd, so the encoder learns nothing from the decoder",
+        ask="Which gradient does the memory get, and who made the memory?",
+    ),
+    bug(
         "residual-inplace",
         (ADD1, "x += self.dropout(attended)\nattended = x"),
         says="the x of the caller is written to in place, as `+=` does",
@@ -1041,8 +1132,21 @@ NORM_BUGS = (
         (NORM2, "after_cross = self.norm3(crossed)"),
         (ADD3, "mapped = crossed + self.dropout(mapped)"),
         (NORM3, "return mapped"),
-        says="the norms stand before the sublayers (pre-norm), not after the additions",
-        ask="In the original Transformer, what is the last thing a layer does?",
+        variants=[
+            [_self("self.norm1(x), causal_mask, pad_mask"), (NORM1, "after_self = attended")],
+            [
+                _cross("self.norm2(after_self), memory, memory_pad_mask"),
+                (NORM2, "after_cross = crossed"),
+            ],
+            [
+                (HIDDEN, "hidden = torch.relu(self.linear1(self.norm3(after_cross)))"),
+                (NORM3, "return mapped"),
+            ],
+        ],
+        says="a norm stands before its sublayer (pre-norm), and the addition after that goes "
+        "without one; this layer is post-norm",
+        ask="In the original Transformer, what is the last thing that is done to a sublayer's "
+        "result?",
     ),
     bug(
         "pre-residual-from-normed",
@@ -1146,12 +1250,8 @@ NORM_BUGS = (
     ),
     bug(
         "ln-no-affine",
-        variants=each_and_all(
-            (MAKE_NORM1, "self.norm1 = nn.LayerNorm(d_model, elementwise_affine=False)"),
-            (MAKE_NORM2, "self.norm2 = nn.LayerNorm(d_model, elementwise_affine=False)"),
-            (MAKE_NORM3, "self.norm3 = nn.LayerNorm(d_model, elementwise_affine=False)"),
-        )[:1],
-        says="the norms have no gain and shift to learn",
+        variants=each_and_all(*_made_with("elementwise_affine=False")),
+        says="a norm has no gain and shift to learn",
         ask="What can a norm with a gain and a shift do that one without cannot?",
     ),
     bug(
@@ -1179,6 +1279,35 @@ NORM_BUGS = (
         says="the norms do not subtract the mean: that is RMSNorm, which divides by the root of "
         "the mean square only",
         ask="What is the mean of a token after a LayerNorm, before gain and shift?",
+    ),
+    bug(
+        "ln-no-sqrt",
+        *_written_norms(
+            "(x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, unbiased=False) + self.eps)",
+        ),
+        says="the norms divide by the variance, where a layer norm divides by its root",
+        ask="What is the deviation of a token after a layer norm, before gain and shift?",
+    ),
+    bug(
+        "ln-eps-missing",
+        *_written_norms(
+            "(x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True, unbiased=False)",
+        ),
+        says="the norms divide by a deviation that no eps is added to, so a token whose "
+        "features are all equal becomes NaN",
+        ask="What does your norm make of a token whose features are all the same?",
+    ),
+    bug(
+        "ln-eps-too-large",
+        *_made_with("eps=1e-3"),
+        says="eps is larger than the statement allows, so it changes what the norm returns",
+        ask="How large is the eps of your norm beside the variance of a token?",
+    ),
+    bug(
+        "ln-no-shift",
+        variants=each_and_all(*_made_with("bias=False")),
+        says="a norm has a gain, but no shift",
+        ask="Which parameters does nn.LayerNorm(D) have, and which does your norm have?",
     ),
     bug(
         "ln-over-seq",
@@ -1268,13 +1397,24 @@ NETWORK_BUGS = (
         ask="Can what your network adds to a token ever be negative?",
     ),
     bug(
+        "ffn-activation-before-first",
+        (HIDDEN, "hidden = self.linear1(torch.relu(after_cross))"),
+        says="the activation comes before the first layer of the network, not between the two",
+        ask="Which of the network's two layers gets numbers that are never negative?",
+    ),
+    bug(
         "ffn-gelu-for-relu",
-        (HIDDEN, "hidden = nn.functional.gelu(self.linear1(after_cross))"),
         variants=[
-            [(HIDDEN, 'hidden = nn.functional.gelu(self.linear1(after_cross), approximate="tanh")')]
+            [(HIDDEN, f"hidden = nn.functional.{name}(self.linear1(after_cross){options})")]
+            for name, options in (
+                ("gelu", ""),
+                ("gelu", ', approximate="tanh"'),
+                *((name, "") for name in ("silu", "leaky_relu", "elu", "relu6", "softplus")),
+                *((name, "") for name in ("tanh", "sigmoid")),
+            )
         ],
-        says="the network uses GELU where ReLU is asked for",
-        ask="What does your activation return for -0.5?",
+        says="the activation is another one than ReLU",
+        ask="What does your activation return for -0.5, and what for 20?",
     ),
     bug(
         "ffn-width",
@@ -1312,12 +1452,25 @@ DROPOUT_BUGS = (
     ),
     bug(
         "dropout-before",
-        variants=each_and_all(
-            (ADD1, "attended = self.dropout(x + attended)"),
-            (ADD2, "crossed = self.dropout(after_self + crossed)"),
-            (ADD3, "mapped = self.dropout(after_cross + mapped)"),
-        ),
-        says="dropout falls on the sum, so it drops the residual path too",
+        variants=[
+            *each_and_all(
+                (ADD1, "attended = self.dropout(x + attended)"),
+                (ADD2, "crossed = self.dropout(after_self + crossed)"),
+                (ADD3, "mapped = self.dropout(after_cross + mapped)"),
+            ),
+            *each_and_all(
+                (ADD1, "attended = self.dropout(x) + attended"),
+                (ADD2, "crossed = self.dropout(after_self) + crossed"),
+                (ADD3, "mapped = self.dropout(after_cross) + mapped"),
+            ),
+            *each_and_all(
+                (ADD1, "attended = self.dropout(x) + self.dropout(attended)"),
+                (ADD2, "crossed = self.dropout(after_self) + self.dropout(crossed)"),
+                (ADD3, "mapped = self.dropout(after_cross) + self.dropout(mapped)"),
+            ),
+        ],
+        says="dropout falls on the residual path: on the sum, or on what a sublayer's output is "
+        "added to",
         ask="If everything were dropped, what should still come through?",
     ),
     bug(

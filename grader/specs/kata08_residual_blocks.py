@@ -12,6 +12,7 @@ from grader.mistakes.dropping import (
 from grader.model import Case, Check, Edit, Kata, Part, Question, Recipe, Role, Target
 from grader.patching import bug
 from grader.properties import (
+    distant_features,
     dropout_share,
     earlier_calls,
     equal_features,
@@ -24,6 +25,7 @@ from grader.strategies import (
     integer,
     norm_weights,
     numbers,
+    with_distant_features,
     with_equal_features,
     word,
 )
@@ -62,6 +64,8 @@ def build(recipe: Recipe) -> Case:
     )
     if integer(recipe, "flat", 0):
         return with_equal_features(case)
+    if integer(recipe, "distant", 0):
+        return with_distant_features(case)
     return _measuring(case) if part == "lifting" else case
 
 
@@ -289,8 +293,9 @@ CHECKS = (
                 "norm_first": first,
                 "train": 1,
                 "dropout": "some",
-                "batch": 4,
-                "length": 64,
+                # Many of each: one draw may decide for a sequence or for a place in all of them.
+                "batch": 16,
+                "length": 16,
                 "d_model": 32,
             }
             for first in (0, 1)
@@ -405,6 +410,9 @@ CHECKS = (
         ),
         after=("post_norm_matches", "pre_norm_matches"),
     ),
+    distant_features(
+        NAME, {"part": "zeros", "seed": 77}, after=("post_norm_matches", "pre_norm_matches")
+    ),
     Check(
         "half_precision",
         "does not work in half precision (autocast, GPU inference)",
@@ -445,6 +453,8 @@ ADD = "total = x + inner"
 AFTER = "return total if self.norm_first else self.norm(total)"
 
 Edits = list[tuple[str, str]]
+# A slip may be made in one of the two orders only.
+ORDERS = ("self.norm_first", "not self.norm_first")
 
 
 def either(line: str, wrong: str, right: str, form: str = "{}") -> list[Edits]:
@@ -467,6 +477,7 @@ def norms(formula: str) -> list[Edits]:
 
 
 AFFINE = "* self.norm.weight + self.norm.bias"
+CENTRED = "(t - t.mean(-1, keepdim=True))"
 
 BUGS = (
     # --- what is added to what
@@ -516,12 +527,33 @@ BUGS = (
     bug(
         "residual-inplace",
         variants=[
-            [(ADD, "x += inner\ntotal = x")],
-            [(ADD, "inner += x\ntotal = inner")],
+            *either(ADD, "x.add_(inner)", "x + inner", "total = {}"),
+            *either(ADD, "inner.add_(x)", "x + inner", "total = {}"),
         ],
         says="a tensor is written to in place, as `+=` does, which is the caller's x, or becomes "
         "it with a sublayer that returns what it is given",
         ask="Who else holds the tensor on the left of a `+=`, or before a method that ends in `_`?",
+    ),
+    bug(
+        "residual-detached",
+        variants=either(ADD, "x.detach() + inner", "x + inner", "total = {}"),
+        says="the x that is added is cut off from autograd, so no gradient takes the residual path",
+        ask="Around a sublayer without any gradient, which gradient should x still get?",
+    ),
+    bug(
+        "sublayer-detached",
+        variants=[
+            *either(
+                CALL,
+                CALL.replace("(inner,", "(inner.detach(),").removeprefix("inner = "),
+                CALL.removeprefix("inner = "),
+                "inner = {}",
+            ),
+            *either(ADD, "x + inner.detach()", "x + inner", "total = {}"),
+        ],
+        says="what goes into the sublayer, or what comes out of it, is cut off from autograd, so "
+        "no gradient flows back through the sublayer",
+        ask="By which two paths does a gradient get from your output to x?",
     ),
     # --- where the norm sits
     bug(
@@ -679,20 +711,49 @@ BUGS = (
         "a difference of squares",
         ask="What is the variance in terms of the mean and the mean of the squares?",
     ),
+    bug(
+        "ln-no-sqrt",
+        variants=norms(f"{CENTRED} / (t.var(-1, correction=0, keepdim=True) + 1e-5) {AFFINE}"),
+        says="the norm divides by the variance, where a layer norm divides by its root",
+        ask="What is the deviation of a token after a layer norm, before gain and shift?",
+    ),
+    bug(
+        "ln-eps-missing",
+        variants=norms(f"{CENTRED} / t.std(-1, correction=0, keepdim=True) {AFFINE}"),
+        says="the norm divides by a deviation that no eps is added to, so a token whose "
+        "features are all equal becomes NaN",
+        ask="What does your norm make of a token whose features are all the same?",
+    ),
+    bug(
+        "ln-eps-too-large",
+        (NORM, "self.norm = nn.LayerNorm(d_model, eps=1e-3)"),
+        says="eps is larger than the statement allows, so it changes what the norm returns",
+        ask="How large is the eps of your norm beside the variance of a token?",
+    ),
+    bug(
+        "ln-no-shift",
+        (NORM, "self.norm = nn.LayerNorm(d_model, bias=False)"),
+        says="the norm has a gain, but no shift",
+        ask="Which parameters does nn.LayerNorm(D) have, and which does your norm have?",
+    ),
     # --- the sublayer
     bug(
         "sublayer-arguments-dropped",
         variants=[
-            [(CALL, f"inner = self.sublayer({arguments})")]
-            for arguments in (
-                "inner",
-                "inner, *args",
-                "inner, **kwargs",
-                "inner, args, kwargs",
-                "inner, *args, **{k: v for k, v in kwargs.items() if v is not None}",
-                "inner, *(a for a in args if a is not None), **kwargs",
-                "inner, *(a for a in args if isinstance(a, Tensor)), **kwargs",
-            )
+            *(
+                [(CALL, f"inner = self.sublayer({arguments})")]
+                for arguments in (
+                    "inner",
+                    "inner, *args",
+                    "inner, **kwargs",
+                    "inner, args, **kwargs",
+                    "inner, args, kwargs",
+                    "inner, *args, **{k: v for k, v in kwargs.items() if v is not None}",
+                    "inner, *(a for a in args if a is not None), **kwargs",
+                    "inner, *(a for a in args if isinstance(a, Tensor)), **kwargs",
+                )
+            ),
+            *([(CALL, f"{CALL} if {order} else self.sublayer(inner, *args)")] for order in ORDERS),
         ],
         says="what forward is given beside x does not reach the sublayer as it came in",
         ask="If the sublayer is an attention with a mask, how does the mask get to it?",
@@ -736,7 +797,10 @@ BUGS = (
     # --- dropout
     bug(
         "dropout-missing",
-        (DROP, ""),
+        variants=[
+            [(DROP, "")],
+            *([(DROP, f"inner = inner if {order} else self.dropout(inner)")] for order in ORDERS),
+        ],
         says="the sublayer's answer is added without dropout, though the layer is in train mode",
         ask="With a dropout of 1 in train mode, what should be left of the sublayer's answer?",
     ),
@@ -752,9 +816,10 @@ BUGS = (
                 (DROP, "inner = self.dropout(inner) if self.norm_first else inner"),
                 (ADD, "total = x + inner if self.norm_first else self.dropout(x + inner)"),
             ],
-            [(ADD, "total = self.dropout(x) + inner")],
+            *either(ADD, "self.dropout(x) + inner", "x + inner", "total = {}"),
+            [(DROP, ""), (ADD, "total = self.dropout(x) + inner")],
         ],
-        says="dropout also hits what should pass by the sublayer untouched: the sum, or x itself",
+        says="dropout hits what should pass by the sublayer untouched: the sum, or x itself",
         ask="With a dropout of 1 in train mode, what should a pre-norm block return?",
     ),
     bug(
@@ -793,14 +858,26 @@ BUGS = (
     ),
     bug(
         "dropout-in-eval",
-        (DROP, "inner = nn.functional.dropout(inner, self.dropout.p)"),
+        variants=either(
+            DROP,
+            "nn.functional.dropout(inner, self.dropout.p)",
+            "self.dropout(inner)",
+            "inner = {}",
+        ),
         says="dropout is active in eval mode as well, so the output is random when it should "
         "not be",
         ask="How does your dropout know whether the module is in train or in eval mode?",
     ),
     *dropout_share_mistakes(),
-    *unscaled_mistakes([DROP]),
-    *dropping_mistakes([DROP]),
+    *unscaled_mistakes([DROP], ORDERS),
+    *dropping_mistakes([DROP], ORDERS),
+    bug(
+        "dropout-inplace",
+        (DROPOUT, "self.dropout = nn.Dropout(dropout, inplace=True)"),
+        says="dropout writes into the sublayer's answer, which is the caller's x with a sublayer "
+        "that returns what it is given",
+        ask="Who made the tensor that your dropout takes, and who else may hold it?",
+    ),
     # --- modules
     bug(
         "super-init-missing",

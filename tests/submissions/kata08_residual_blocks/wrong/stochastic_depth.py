@@ -1,0 +1,19 @@
+import torch
+from torch import nn
+
+
+class ResidualBlock(nn.Module):
+    def __init__(self, d_model, sublayer, dropout=0.0, norm_first=False):
+        super().__init__()
+        self.sublayer = sublayer
+        self.norm = nn.LayerNorm(d_model)
+        self.drop = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def forward(self, x, *args, **kwargs):
+        if self.norm_first:
+            return x + self.path(self.sublayer(self.norm(x), *args, **kwargs))
+        return self.norm(x + self.path(self.sublayer(x, *args, **kwargs)))
+
+    def path(self, y):
+        return y * self.drop(torch.ones_like(y[:, 0, 0]))[:, None, None]
