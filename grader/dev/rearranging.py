@@ -104,9 +104,9 @@ def _rename(tree: ast.Module, new: dict[str, str]) -> None:
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self":
             node.attr = new.get(node.attr, node.attr)
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "self.register_buffer":
-            name = node.args[0]
-            if isinstance(name, ast.Constant) and isinstance(name.value, str):
-                name.value = new.get(name.value, name.value)
+            for name in node.args[:1]:
+                if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                    name.value = new.get(name.value, name.value)
 
 
 def _of_class(node: ast.ClassDef) -> Iterator[Rewrite]:
