@@ -3,8 +3,9 @@
 - right: exactly the planted bugs are stated as a fact.
 - equal: so many bugs as were planted are stated, and each planted one is one of
   them, listed beside one as not to be told apart from it, or declared equal to it.
+  It is not taken at its word: what is stated has to do on every probe what was planted.
 - alike: others are stated, and the planted ones are not listed beside them, but on
-  every probe of the kata both do the same, to the letter of each message. What is
+  every probe both do the same, to the letter of each message. What is
   said is true, then; that it is not all that could be said is counted apart.
 - part: some of the planted ones are stated and nothing else is, and for one target
   of the kata that is the whole truth. In a kata of one target it never is: what is
@@ -90,13 +91,13 @@ def assess(verdict: Verdict, planted: Planted, probes: Probes) -> Said:
     if sorted(bug.id for bug in stated) == sorted(planted.bugs):
         return "right"
     covered = _covered(stated, planted, probes.kata)
+    choices = list(_choices(stated, probes.kata))
     if covered and len(stated) == len(planted.bugs):
-        return "equal"
-    if any(_alike(parts, planted, probes) for parts in _choices(stated, probes.kata)):
+        same = any(probes.agree(parts, planted.parts) for parts in choices)
+        return "equal" if same else "wrong"
+    if any(probes.agree(parts, planted.parts, to_the_letter=True) for parts in choices):
         return "alike"
-    if covered and any(
-        _alike_in_part(parts, planted, probes) for parts in _choices(stated, probes.kata)
-    ):
+    if covered and any(_true_in_part(parts, planted, probes) for parts in choices):
         return "part"
     return "wrong"
 
@@ -129,11 +130,8 @@ def _choices(stated: Sequence[NamedBug], kata: Kata) -> Iterator[Parts]:
     return islice(every, CHOICES)
 
 
-def _alike(parts: Parts, planted: Planted, probes: Probes) -> bool:
-    return probes.agree(parts, planted.parts, to_the_letter=True)
-
-
-def _alike_in_part(parts: Parts, planted: Planted, probes: Probes) -> bool:
+def _true_in_part(parts: Parts, planted: Planted, probes: Probes) -> bool:
+    """Tell whether bugs do what the planted ones do on all probes of a target they show on."""
     return any(
         probes.agree(parts, planted.parts, target.name, to_the_letter=True)
         and not probes.agree(parts, (), target.name)

@@ -147,14 +147,14 @@ class TestAssessing:
         [
             (verdict(exact("softmax-base2"), exact("softmax-sum-all")), "right"),
             (verdict(exact("softmax-sum-all"), exact("softmax-base2")), "right"),
-            (verdict(exact("softmax-twice", "softmax-base2"), exact("softmax-sum-all")), "equal"),
             (verdict(exact("softmax-sum-all"), maybe("softmax-twice")), "consistent"),
             (verdict(maybe("softmax-twice")), "consistent"),
             (verdict(), "unknown"),
             (verdict(status="timeout"), "late"),
             (verdict(status="passed"), "passed"),
             (verdict(status="grader_error"), "passed"),
-            # Another bug, one of two, one too many, one bug for both, and beside a doubt.
+            # Another bug, one of two, one too many, one bug for both, one beside a doubt, and
+            # one that is listed as equal and is not.
             (verdict(exact("softmax-twice")), "wrong"),
             (verdict(exact("softmax-sum-all")), "wrong"),
             (
@@ -166,19 +166,24 @@ class TestAssessing:
                 "wrong",
             ),
             (verdict(exact("softmax-twice"), maybe("softmax-base2")), "wrong"),
+            (verdict(exact("softmax-twice", "softmax-base2"), exact("softmax-sum-all")), "wrong"),
         ],
     )
     def test_what_is_said_of_two_bugs(self, probes: Probes, given: Verdict, said: Said) -> None:
         planted = plant(probes, "softmax-base2", "softmax-sum-all")
         assert assess(given, planted, probes) == said
 
-    def test_bugs_declared_equal_are_equal(
-        self, probes: Probes, monkeypatch: pytest.MonkeyPatch
+    def test_bugs_are_equal_that_are_declared_or_listed_and_are_so(
+        self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        equal = (("softmax-base2", "softmax-twice"),)
-        monkeypatch.setattr(probes, "kata", replace(probes.kata, equal=equal))
-        planted = plant(probes, "softmax-base2")
-        assert assess(verdict(exact("softmax-twice")), planted, probes) == "equal"
+        probes = Probes(find("kata0"))
+        planted = plant(probes, "key-not-transposed")
+        listed = verdict(exact("own-key-only", "key-not-transposed"))
+        declared = verdict(exact("own-key-only"))
+        assert assess(declared, planted, probes) == "equal"
+        monkeypatch.setattr(probes, "kata", replace(probes.kata, equal=()))
+        assert assess(listed, planted, probes) == "equal"
+        assert assess(declared, planted, probes) == "alike"
 
     def test_others_that_do_the_same_on_every_probe_are_alike(self, probes: Probes) -> None:
         # Whatever else is done to the numbers, what is called returns before.
