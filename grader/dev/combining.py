@@ -56,11 +56,11 @@ class Probes:
         self.entry = entry
         self.kata: Kata = entry.load_spec()
         self.solution = entry.solution_path.read_text(encoding="utf-8")
-        store = Store(self.kata, self.solution)
+        self._store = Store(self.kata, self.solution)
         answer = LocalAnswer(self.solution.encode(), SOLUTION_FILE)
-        bench = Bench(self.kata, answer, store.reference)
+        bench = Bench(self.kata, answer, self._store.reference)
         self._evidence = gather(bench, bank(bench, self.kata))
-        self._mutants = Mutants(store, self._evidence)
+        self._mutants = Mutants(self._store, self._evidence)
 
     def planted(self, bugs: Sequence[Bug], parts: Parts) -> Planted:
         """Return the solution with these variants of the bugs.
@@ -74,6 +74,7 @@ class Probes:
 
     def fit(self, parts: Parts) -> Fit:
         """Tell whether bugs planted together differ from every choice of fewer of them."""
+        self._store.tidy()
         if self._outcome(parts, 0) is None:
             return "clashing"
         if self.agree(parts, ()):
