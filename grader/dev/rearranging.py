@@ -192,7 +192,7 @@ def _of_function(tree: ast.Module, node: Function) -> Iterator[Rewrite]:
     for name in sorted(local):
         new = f"{name}_here"
         yield "local renamed", lambda n=name, m=new: _rename_local(node, n, m)
-    known = local | {each.arg for each in node.args.args}
+    known = local | _named_inside(node) | {each.arg for each in node.args.args}
     for each in node.body:
         match each:
             case ast.Assign(value=value) | ast.Return(value=ast.expr() as value):
@@ -210,6 +210,17 @@ def _locals(node: Function) -> set[str]:
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
     }
     return bound - inner
+
+
+def _named_inside(node: Function) -> set[str]:
+    """Return what a function imports, and the functions and classes it defines."""
+    found: set[str] = set()
+    for each in ast.walk(node):
+        if isinstance(each, (ast.Import, ast.ImportFrom)):
+            found.update(alias.asname or alias.name.partition(".")[0] for alias in each.names)
+        elif isinstance(each, (Function, ast.ClassDef)) and each is not node:
+            found.add(each.name)
+    return found
 
 
 def _rename_local(node: Function, name: str, new: str) -> None:
