@@ -47,7 +47,7 @@ def dropout_share_mistakes() -> tuple[Bug, ...]:
 def dropping_mistakes(lines: Sequence[str]) -> tuple[Bug, ...]:
     """Return the mistakes in dropping itself; `lines` are those that call `self.dropout`."""
     token, *others = (
-        "{value} * self.dropout(torch.ones_like({value}[...]))".replace("...", part)
+        "{value} * self.dropout({value}.new_ones({value}[...].shape))".replace("[...]", f"[{part}]")
         for part in ("..., :1", ":1, :1", ":1", ":, :1")
     )
     return (
