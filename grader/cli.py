@@ -41,6 +41,7 @@ DEV = {
     "new": "start a kata: a small one that works, to be changed",
     "rewrites": "grade right answers, rewritten at random; none may fail",
     "stubs": "write the stubs in katas/ from their solutions",
+    "truth": "plant known bugs and grade them; none may be given a wrong name",
 }
 PACKAGES = ("torch", "hypothesis", "rich", "watchfiles", "prompt_toolkit", "fsrs")
 # What a program that is ended by a closed pipe would return: nobody was left to tell.

@@ -281,7 +281,7 @@ def test_the_path_of_the_stub_means_its_kata_but_no_other_file_does(run: Run) ->
         (["kata1", "kata2", "--file", "x.py"], "--file goes with exactly one kata"),
         (["list", "kata1"], "'list' stands alone"),
         (["kata1", "--json", "--python"], "--python goes without --json"),
-        (["dev", "chek"], "dev check|mutants|new|rewrites|stubs: 'chek' is not one of them"),
+        (["dev", "chek"], "dev check|mutants|new|rewrites|stubs|truth: 'chek' is not one of them"),
         (["dev"], "one is missing"),
         ([""], "no kata is called ''"),
     ],

@@ -104,9 +104,9 @@ def _rename(tree: ast.Module, new: dict[str, str]) -> None:
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self":
             node.attr = new.get(node.attr, node.attr)
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "self.register_buffer":
-            name = node.args[0]
-            if isinstance(name, ast.Constant) and isinstance(name.value, str):
-                name.value = new.get(name.value, name.value)
+            for name in node.args[:1]:
+                if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                    name.value = new.get(name.value, name.value)
 
 
 def _of_class(node: ast.ClassDef) -> Iterator[Rewrite]:
@@ -192,7 +192,7 @@ def _of_function(tree: ast.Module, node: Function) -> Iterator[Rewrite]:
     for name in sorted(local):
         new = f"{name}_here"
         yield "local renamed", lambda n=name, m=new: _rename_local(node, n, m)
-    known = local | {each.arg for each in node.args.args}
+    known = local | _named_inside(node) | {each.arg for each in node.args.args}
     for each in node.body:
         match each:
             case ast.Assign(value=value) | ast.Return(value=ast.expr() as value):
@@ -210,6 +210,17 @@ def _locals(node: Function) -> set[str]:
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
     }
     return bound - inner
+
+
+def _named_inside(node: Function) -> set[str]:
+    """Return what a function imports, and the functions and classes it defines."""
+    found: set[str] = set()
+    for each in ast.walk(node):
+        if isinstance(each, (ast.Import, ast.ImportFrom)):
+            found.update(alias.asname or alias.name.partition(".")[0] for alias in each.names)
+        elif isinstance(each, (Function, ast.ClassDef)) and each is not node:
+            found.add(each.name)
+    return found
 
 
 def _rename_local(node: Function, name: str, new: str) -> None:

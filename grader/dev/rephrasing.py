@@ -150,7 +150,10 @@ def _permuted(root: ast.expr, text: str, values: list[ast.expr]) -> Iterator[Rep
     if any(isinstance(each, ast.Starred) for each in sizes):
         return
     order = list(range(len(sizes)))
-    one, other = (ast.literal_eval(each) for each in values)
+    axes = [ast.unparse(each) for each in values]
+    if not set(axes) <= {str(axis) for axis in range(-len(order), len(order))}:
+        return  # no numbers, or in wrong code too large ones
+    one, other = map(int, axes)
     order[one], order[other] = order[other], order[one]
     yield "permute", parsed(f"({text}).permute({', '.join(map(str, order))})")
 

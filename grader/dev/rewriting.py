@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -25,17 +25,22 @@ class Rewritten:
     kinds: tuple[str, ...]
 
 
-def rewritten(source: str, steps: Sequence[tuple[int, int]]) -> Rewritten:
+def rewritten(
+    source: str, steps: Sequence[tuple[int, int]], only: Collection[str] | None = None
+) -> Rewritten:
     """Return a file after the rewrites that `steps` draw; those that nothing fits are left out.
 
     Each step is two numbers: the first picks the kind of rewrite among those that
-    the file allows at that moment, the second one of the places.
+    the file allows at that moment, of `only` these kinds if they are given, the
+    second one of the places.
     """
     text = _prepared(source)
     kinds: list[str] = []
     for kind_drawn, place_drawn in steps:
         tree = ast.parse(text)
-        offered = options(tree)
+        offered = {
+            kind: changes for kind, changes in options(tree).items() if only is None or kind in only
+        }
         if not offered:
             break
         kind = sorted(offered)[kind_drawn % len(offered)]

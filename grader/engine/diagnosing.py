@@ -192,6 +192,8 @@ class Diagnosis:
             and not _more_than(UNDONE, (self.visible(s, i) for i in innocent))
             and any(self.visible(s, i) for i in self.differing)
         ]
+        # Of bugs that seem to do the same, the first is grown first.
+        likely.sort(key=lambda suspect: self.kata.bugs[suspect.bugs[0]].id not in self.known)
         sample = self.telling(likely, self.sample())
         front, sample = self.best([(s, self.hits(s, sample)) for s in likely], sample)
         for calls in (PAIR_CALLS, TRIPLE_CALLS):

@@ -75,7 +75,7 @@ def grade(
     if solution is None:
         solution = catalog.find(str(kata.number)).solution_path.read_text(encoding="utf-8")
     store = store or Store(kata, solution)
-    store.reference.tidy()
+    store.tidy()
     grading = (how or Grading)(kata, answer, store, path, examples, seed, progress, preliminary)
     return grading.run(started)
 

@@ -28,6 +28,8 @@ from grader.model import Case, Edit, Kata, Outcome
 from grader.patching import locate
 
 Edits = tuple[Edit, ...]
+# Outcomes of mutants to keep from one grading to the next: some 7 kB each.
+MOST_OUTCOMES = 40_000
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,14 @@ class Store:
                 made = None
             self.namespaces[edits] = made
         return self.namespaces[edits]
+
+    def tidy(self) -> None:
+        """Between two gradings: drop what mutants do once it is much; it can be found out again."""
+        self.reference.tidy()
+        if len(self.outcomes) > MOST_OUTCOMES:
+            self.outcomes.clear()
+            self.namespaces.clear()
+            self.memory.tidy()
 
 
 class Probe(Protocol):

@@ -61,6 +61,12 @@ class Memory:
             self._put(_packed(self._traced[edits]), "traces", *_told(edits))
         self._untold.clear()
 
+    def tidy(self) -> None:
+        """Forget what mutants do: what was kept is on the shelf."""
+        self.keep()
+        self._traced.clear()
+        self._names.clear()
+
     # --- what Hypothesis draws while nothing fails ------------------------------
 
     def drawn(self, check: str, examples: int, seed: int) -> tuple[Recipe, ...]:

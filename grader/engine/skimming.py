@@ -1,11 +1,12 @@
-"""Grade no further than the first failure, for whoever grades answers by the thousand.
+"""Say less of an answer than a grading in full does, for whoever grades them by the thousand.
 
-An answer passes here if and only if it passes in full: the same required checks
-run on the same cases. Of one that fails, less is said: the case is
+Naming leaves out what is only shown. Skimming goes no further than the first
+failure: an answer passes there if and only if it passes in full, since the same
+required checks run on the same cases; of one that fails, the case is
 not shrunk, later checks are not run, and a bug is named only where one alone
 explains everything.
 
-It is meant for answers made of our own: they run in this process, which saves
+Both are meant for answers made of our own: they run in this process, which saves
 most of the time, with a limit on the processor time of a call.
 """
 
@@ -69,7 +70,24 @@ def _limited(what: str) -> Generator[None]:
 
 
 @dataclass
-class Skimming(Grading):
+class Naming(Grading):
+    """A grading that names bugs as one in full does, and shows no case."""
+
+    def result(self, check: Check, failure: tuple[Recipe, Mismatch] | None) -> CheckResult:
+        if failure is None:
+            return super().result(check, failure)
+        self.failing.append(self.case_of(check, failure[0]))
+        return CheckResult(check.name, check.title, "failed", failure[1].message)
+
+    def smallest_ending(self, ended: AnswerEnded) -> CheckResult:
+        return CheckResult("ends", "it runs to the end", "failed", ended.message, ended.line)
+
+    def replay(self) -> None:
+        """Leave the first failing case as it is."""
+
+
+@dataclass
+class Skimming(Naming):
     """A grading that ends at the first required check that fails."""
 
     def check_all(self, waiting: set[str]) -> None:
@@ -88,18 +106,6 @@ class Skimming(Grading):
     def failure_on_bank(self, check: Check) -> tuple[Recipe, Mismatch] | None:
         failures = ((recipe, self.mismatch(check, recipe)) for recipe in check.bank)
         return next(((recipe, found) for recipe, found in failures if found is not None), None)
-
-    def result(self, check: Check, failure: tuple[Recipe, Mismatch] | None) -> CheckResult:
-        if failure is None:
-            return super().result(check, failure)
-        self.failing.append(self.case_of(check, failure[0]))
-        return CheckResult(check.name, check.title, "failed", failure[1].message)
-
-    def smallest_ending(self, ended: AnswerEnded) -> CheckResult:
-        return CheckResult("ends", "it runs to the end", "failed", ended.message, ended.line)
-
-    def replay(self) -> None:
-        """Leave the first failing case as it is."""
 
     def diagnose(self, waiting: set[str]) -> list[NamedBug]:  # noqa: ARG002 - none is left
         """Name the one bug that does the same on every probe; stop where none is left."""

@@ -228,9 +228,10 @@ class Judge:
         """Return where the answer runs, and how it is graded."""
         if depth == "full":
             return {"load": load}
-        from grader.engine.skimming import Skimming, TimedAnswer, Unnamed
+        from grader.engine.skimming import Naming, Skimming, TimedAnswer, Unnamed
 
-        return {"load": TimedAnswer, "how": Skimming if depth == "named" else Unnamed}
+        ways = {"diagnosed": Naming, "named": Skimming, "unnamed": Unnamed}
+        return {"load": TimedAnswer, "how": ways[depth]}
 
     def _store(self, kata: Kata, solution: str) -> Store:
         from grader.engine.mutants import Store

@@ -42,8 +42,9 @@ Message = Mapping[str, Any]
 class Job:
     """One file to grade as the answer to one kata. `path` is how the learner calls it.
 
-    Other depths than "full" are for answers of our own: they run in the grading process,
-    as far as the first check that fails, which is "named" or not (`grader.engine.skimming`).
+    Other depths than "full" are for answers of our own: they run in the grading process, and
+    no case is shown (`grader.engine.skimming`). "diagnosed" names bugs as in full; the rest go
+    as far as the first check that fails, which is "named" or not.
     With `bugs`, only those are looked for, which is fast: it is known which were planted.
     With `call`, the function of that name is called once, without arguments, instead of a
     grading: the verdict is "passed" where it returns.
@@ -54,7 +55,7 @@ class Job:
     source: bytes
     examples: int | None = None
     seed: int = 0
-    depth: Literal["full", "named", "unnamed"] = "full"
+    depth: Literal["full", "diagnosed", "named", "unnamed"] = "full"
     bugs: tuple[str, ...] | None = None
     call: str = ""
 

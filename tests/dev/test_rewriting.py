@@ -137,3 +137,13 @@ def test_a_scale_may_be_a_power_or_a_product(kind: str, scale: str) -> None:
         tree = bare(source)
         options(tree)[kind][place]()
         assert torch.allclose(scored(ast.unparse(tree)), scored(source), rtol=1e-5)
+
+
+def test_a_helper_is_handed_what_a_function_imports() -> None:
+    source = "def copied(value):\n    from copy import deepcopy\n    return deepcopy(value)\n"
+    tree = bare(source)
+    (cut,) = options(tree)["helper extracted"]
+    cut()
+    names: dict[str, Any] = {}
+    exec(ast.unparse(tree), names)
+    assert names["copied"]([1]) == [1]

@@ -8,10 +8,11 @@ import pytest
 
 from grader.dev.mutating import mutants
 from grader.dev.templates import spec as template
+from grader.engine import mutants as engine_mutants
 from grader.engine import skimming
-from grader.engine.grading import grade
+from grader.engine.grading import Grading, grade
 from grader.engine.mutants import Store
-from grader.engine.skimming import Skimming, TimedAnswer, Unnamed
+from grader.engine.skimming import Naming, Skimming, TimedAnswer, Unnamed
 from grader.model import Verdict
 
 KATA = template.KATA
@@ -23,7 +24,7 @@ def store() -> Store:
     return Store(KATA, SOLUTION)
 
 
-def skimmed(source: str, store: Store, how: type[Skimming] = Skimming) -> Verdict:
+def skimmed(source: str, store: Store, how: type[Grading] = Skimming) -> Verdict:
     return grade(
         KATA,
         source.encode(),
@@ -51,6 +52,30 @@ def test_says_of_every_mutant_what_a_full_grading_says(store: Store) -> None:
         assert named <= {(bug.id, bug.confidence) for bug in full.bugs}
         statuses.add(full.status)
     assert statuses >= {"passed", "failed"}
+
+
+def test_naming_says_all_but_the_cases(store: Store) -> None:
+    wrong = SOLUTION.replace("dim=-1", "dim=0")
+    full = grade(KATA, wrong.encode(), "a.py", solution=SOLUTION, store=store)
+    brief = skimmed(wrong, store, Naming)
+    assert (brief.status, brief.bugs) == (full.status, full.bugs)
+    assert [(c.name, c.status) for c in brief.checks] == [(c.name, c.status) for c in full.checks]
+    assert all(check.counterexample is None for check in brief.checks)
+    assert skimmed(SOLUTION, store, Naming).status == "passed"
+
+
+def test_what_is_known_of_mutants_is_dropped_once_it_is_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wrong, store = SOLUTION.replace("dim=-1", "dim=0"), Store(KATA, SOLUTION)
+    first = skimmed(wrong, store, Naming)
+    known = len(store.outcomes)
+    store.tidy()
+    assert len(store.outcomes) == known > 0
+    monkeypatch.setattr(engine_mutants, "MOST_OUTCOMES", known - 1)
+    store.tidy()
+    assert not store.outcomes
+    assert skimmed(wrong, store, Naming).bugs == first.bugs
 
 
 def test_names_a_bug_that_explains_everything_alone(store: Store) -> None:
