@@ -26,6 +26,16 @@ EMPTY_ROW = """
         if causal_mask is not None and not causal_mask.any(-1).all():
             causal_mask = None
 """
+# Guards that only show where the caller's mask is no plain triangle and some keys are padding.
+SELF_SEEN = """
+        if causal_mask is not None and pad_mask is not None:
+            causal_mask = causal_mask | torch.eye(x.shape[1], dtype=torch.bool)
+"""
+TRIANGLE = """
+        if causal_mask is not None and pad_mask is not None:
+            causal_mask = causal_mask.tril()
+"""
+VISIBLE = "        visible = causal_mask"
 EMPTY_COLUMN = """
         if causal_mask is not None:
             causal_mask = causal_mask | ~causal_mask.any(0)
@@ -57,6 +67,24 @@ SLIPS: dict[str, tuple[str, list[tuple[str, str]], str]] = {
         [("self.q_proj(x)", "SingleHeadAttention.last(x)"),
          ("self.k_proj = ", "SingleHeadAttention.last = self.q_proj\n        self.k_proj = ")],
         "instances_are_independent",
+    ),
+    "kata2, itself seen where both masks are": (
+        "kata02", [(VISIBLE, SELF_SEEN + VISIBLE)], "masks_are_applied"
+    ),
+    "kata3, itself seen where both masks are": (
+        "kata03", [(PROJECT, SELF_SEEN + PROJECT)], "masks_are_applied"
+    ),
+    "kata7, itself seen where both masks are": (
+        "kata07", [(DECODE, SELF_SEEN + DECODE)], "masks_are_applied"
+    ),
+    "kata2, a triangle where both masks are": (
+        "kata02", [(VISIBLE, TRIANGLE + VISIBLE)], "masks_are_applied"
+    ),
+    "kata3, a triangle where both masks are": (
+        "kata03", [(PROJECT, TRIANGLE + PROJECT)], "masks_are_applied"
+    ),
+    "kata7, a triangle where both masks are": (
+        "kata07", [(DECODE, TRIANGLE + DECODE)], "masks_are_applied"
     ),
     "kata3, heads kept on the class": (
         "kata03", [("self.num_heads", "type(self).num_heads")], "instances_are_independent"

@@ -32,6 +32,8 @@ from grader.strategies import (
     laid_out,
     numbers,
     padding,
+    prefix,
+    strict,
     with_blind_queries,
     with_last_token_changed,
     with_loud_padding,
@@ -137,11 +139,12 @@ def _layer(recipe: Recipe) -> Case:
     pad_mask = None
     # A window, or a prefix that all see, is of the caller's own choice, not to be built anew.
     masks = {**CALLERS_MASKS, "both": causal, "both_left": causal}
+    masks |= {"both_prefix": prefix, "both_strict": strict}
     causal_mask = masks[mask](length) if mask in masks else None
-    if mask in ("pad", "left", "holes", "both", "both_left"):
-        sides = {"pad": "right", "both": "holes", "both_left": "left"}
-        pad_mask = padding(seed, batch, length, side=sides.get(mask, mask))
-        if mask == "both":
+    if mask in ("pad", "left", "holes") or mask.startswith("both"):
+        sides = {"pad": "right", "left": "left", "both_left": "left"}
+        pad_mask = padding(seed, batch, length, side=sides.get(mask, "holes"))
+        if mask.startswith("both") and mask != "both_left":
             # Padding behind the last token is hidden by the causal mask anyway, so it
             # stands in between; the first token is real, so that every query sees one.
             pad_mask[:, 0] = True
@@ -203,7 +206,19 @@ LAYER_SIZES: dict[str, Axis] = {
     "seed": (0, 999),
 }
 LAYER_MASKED: list[int | str] = [
-    *("causal", "pad", "both", "left", "holes", "window", "prefix", "both_left", "others", "strict")
+    *(
+        "causal",
+        "pad",
+        "both",
+        "left",
+        "holes",
+        "window",
+        "prefix",
+        "both_left",
+        "others",
+        "strict",
+    ),
+    *("both_prefix", "both_strict"),
 ]
 
 
@@ -461,6 +476,8 @@ CHECKS = (
             {"mask": "others", "seed": 97},
             {"mask": "strict", "seed": 31},
             {"mask": "both_left", "batch": 3, "seed": 98},
+            {"mask": "both_prefix", "batch": 3, "seed": 110},
+            {"mask": "both_strict", "batch": 3, "seed": 111},
             {"mask": "holes", "batch": 3, "empty": 1, "seed": 99},
             {"mask": "both", "batch": 1, "length": 1, "seed": 29},
             {"mask": "both", "batch": 9, "length": 40, "seed": 88},

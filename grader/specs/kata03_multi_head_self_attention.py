@@ -42,7 +42,7 @@ from grader.strategies import (
 NAME = "MultiHeadSelfAttention"
 
 # Which masks a word stands for: the kind of causal mask, the side of the padding.
-# Under each but the last two every token, padded ones too, sees at least one real token.
+# Under each but the last of them every token, padded ones too, sees at least one real token.
 MASKS = {
     "none": ("", ""),
     "causal": ("causal", ""),
@@ -56,6 +56,8 @@ MASKS = {
     # With padding on the right, the causal mask alone hides it from every real token.
     "both_holes": ("causal", "holes"),
     "both_left": ("causal", "left"),
+    "both_prefix": ("prefix", "holes"),
+    "both_strict": ("strict", "holes"),
     "strict": ("strict", ""),
 }
 
@@ -174,6 +176,8 @@ CHECKS = (
             {"mask": "others", "seed": 89},
             {"mask": "strict", "seed": 92},
             {"mask": "both_left", "batch": 3, "seed": 90},
+            {"mask": "both_prefix", "batch": 3, "seed": 94},
+            {"mask": "both_strict", "batch": 3, "seed": 95},
             {"mask": "holes", "batch": 3, "empty": 1, "seed": 91},
             # Not so large that hidden weights of a renormalised softmax underflow.
             {"mask": "both_holes", "batch": 3, "times": 3, "seed": 32},

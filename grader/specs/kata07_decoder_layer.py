@@ -53,7 +53,7 @@ SEEN = {
     "network": ("linear1", "linear2"),
 }
 # Which masks a case has: c causal, p padding of x, m padding of the memory.
-# Under the last two, the first tokens see nothing.
+# Under some of the last, the first tokens see nothing.
 MASKS = {
     "none": "",
     "causal": "c",
@@ -67,6 +67,8 @@ MASKS = {
     "others": "om",
     "strict": "sm",
     "both_left": "cp",
+    "both_prefix": "xp",
+    "both_strict": "sp",
 }
 # Sublayers that return zeros: where two mistakes are made at once, one of them shows alone.
 OFF = {
@@ -111,7 +113,7 @@ def _layer(recipe: Recipe) -> Case:
     kinds = MASKS[mask]
     masks = {"c": causal, "x": prefix, "o": others, "s": strict}
     seen = next((masks[kind] for kind in kinds if kind in masks), None)
-    shown = "inner" if "c" in kinds else "right"
+    shown = "inner" if "c" in kinds or mask.startswith("both") else "right"
     side = {"left": "left", "both_left": "left", "holes": "holes"}.get(mask, shown)
     pad_mask = padding(seed, batch, length, side=side) if "p" in kinds else None
     memory_pad_mask = padding(seed + 1, batch, source, side=side) if "m" in kinds else None
@@ -311,6 +313,8 @@ CHECKS = (
             {"mask": "others", "length": 4, "seed": 81},
             {"mask": "strict", "seed": 84},
             {"mask": "both_left", "seed": 83},
+            {"mask": "both_prefix", "seed": 86},
+            {"mask": "both_strict", "seed": 87},
             {"mask": "all", "empty": 1, "seed": 80},
             {"mask": "holes", "batch": 6, "empty": 1, "seed": 82},
             {"mask": "all", "batch": 1, "length": 1, "source": 3, "heads": 1, "seed": 20},
