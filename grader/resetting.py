@@ -11,7 +11,7 @@ from pathlib import Path
 
 from grader.catalog import Entry, home
 from grader.errors import UsageError
-from grader.isolation.reading import stub
+from grader.isolation.reading import contents, stub
 from grader.stubs import Level
 
 # What back_up calls a copy: the file's stem, the time, a number where that was taken.
@@ -50,8 +50,8 @@ def restore(entry: Entry, backup: Backup) -> Path | None:
     """
     path = entry.stub_path
     try:
-        content = backup.path.read_bytes()
-        if path.exists() and path.read_bytes() == content:
+        content = contents(backup.path)
+        if path.exists() and contents(path) == content:
             return None
         kept = back_up(entry.root, path) if path.exists() else None
         replace(path, content)
@@ -82,7 +82,7 @@ def back_up(root: Path, path: Path) -> Path:
     """Copy a file to the folder of backups under its name and the time, never over another."""
     folder = home(root) / "backups"
     folder.mkdir(parents=True, exist_ok=True)
-    content = path.read_bytes()
+    content = contents(path)
     time = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
     for attempt in range(1000):
         suffix = f"-{attempt}" if attempt else ""

@@ -23,7 +23,7 @@ from grader.catalog import Entry, written
 from grader.errors import UsageError
 from grader.isolation.interrupting import noting_interrupts
 from grader.isolation.parent import Grader, Job
-from grader.isolation.reading import read, state
+from grader.isolation.reading import contents, read, state
 from grader.keyboard import Keyboard, keyboard
 from grader.model import Verdict
 from grader.practice.hinting import known, show_rung, take
@@ -367,5 +367,5 @@ def _look(path: Path) -> tuple[int, ...] | None:
 
 def _content(path: Path) -> bytes | None:
     with contextlib.suppress(OSError):
-        return path.read_bytes()
+        return contents(path)
     return None

@@ -43,6 +43,11 @@ for _name in [name for name in os.environ if name.startswith("GIT_")]:
     del os.environ[_name]
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Run one test more at a time than there are cores: many wait for programs they drive."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.fixture(scope="session")
 def repository() -> Path:
     """The checkout that is tested; tests only read it."""

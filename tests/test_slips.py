@@ -35,6 +35,13 @@ TRIANGLE = """
         if causal_mask is not None and pad_mask is not None:
             causal_mask = causal_mask.tril()
 """
+# A guard for a sequence of padding alone that opens a padded key of the others.
+OPENED = """
+        if {0} is not None and not {0}.any(-1).all():
+            {0} = {0}.clone()
+            {0}[:, {1}] = True
+"""
+ASKED = "        # Step 1: project x to queries, and the memory to keys and values\n"
 VISIBLE = "        visible = causal_mask"
 EMPTY_COLUMN = """
         if causal_mask is not None:
@@ -85,6 +92,36 @@ SLIPS: dict[str, tuple[str, list[tuple[str, str]], str]] = {
     ),
     "kata7, a triangle where both masks are": (
         "kata07", [(DECODE, TRIANGLE + DECODE)], "masks_are_applied"
+    ),
+    "kata2, the first key opened for an empty sequence": (
+        "kata02", [(VISIBLE, OPENED.format("pad_mask", 0) + VISIBLE)], "masks_are_applied"
+    ),
+    "kata2, the last key opened for an empty sequence": (
+        "kata02", [(VISIBLE, OPENED.format("pad_mask", -1) + VISIBLE)], "masks_are_applied"
+    ),
+    "kata3, the first key opened for an empty sequence": (
+        "kata03", [(PROJECT, OPENED.format("pad_mask", 0) + PROJECT)], "masks_are_applied"
+    ),
+    "kata3, the last key opened for an empty sequence": (
+        "kata03", [(PROJECT, OPENED.format("pad_mask", -1) + PROJECT)], "masks_are_applied"
+    ),
+    "kata4, the first key opened for an empty sequence": (
+        "kata04", [(ASKED, OPENED.format("pad_mask", 0) + ASKED)], "mask_is_applied"
+    ),
+    "kata4, the last key opened for an empty sequence": (
+        "kata04", [(ASKED, OPENED.format("pad_mask", -1) + ASKED)], "mask_is_applied"
+    ),
+    "kata7, the first key opened for an empty sequence": (
+        "kata07", [(DECODE, OPENED.format("pad_mask", 0) + DECODE)], "masks_are_applied"
+    ),
+    "kata7, the last key opened for an empty sequence": (
+        "kata07", [(DECODE, OPENED.format("pad_mask", -1) + DECODE)], "masks_are_applied"
+    ),
+    "kata7, the first key of the memory opened for an empty sequence": (
+        "kata07", [(DECODE, OPENED.format("memory_pad_mask", 0) + DECODE)], "masks_are_applied"
+    ),
+    "kata7, the last key of the memory opened for an empty sequence": (
+        "kata07", [(DECODE, OPENED.format("memory_pad_mask", -1) + DECODE)], "masks_are_applied"
     ),
     "kata3, heads kept on the class": (
         "kata03", [("self.num_heads", "type(self).num_heads")], "instances_are_independent"

@@ -113,7 +113,7 @@ def _check(out: Screen, history: History, entry: Entry, found: rounds.Round) -> 
         rounds.checked(history, found, mended, over=over)
     total = len(found.bugs)
     if over:
-        took = span(max(0.0, now() - found.at))
+        took = span(max(0.0, (found.ended or now()) - found.at))
         out.line(f"PASS  all {total} mended in {took}" if total > 1 else f"PASS  mended in {took}")
         out.rows([("were", "\n".join(_said(entry, found)))])
         return 0

@@ -39,8 +39,8 @@ def run(argv: Sequence[str]) -> int:
         number = options.rung or following(rungs, taken)
         if number:
             rung = rungs[number - 1]
+            take(history, entry, rung, taken, faults)  # first, since nobody may be left after it
             show_rung(out, entry, rung, f"hint {number} of {len(rungs)}")
-            take(history, entry, rung, taken, faults)
         else:
             what = f"all {len(rungs)} hints were shown" if rungs else "there is no hint"
             out.line(f"{what} for {entry.name}")

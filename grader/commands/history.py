@@ -67,8 +67,13 @@ def _export(out: Screen, history: History, name: str) -> int:
     if name == "-":
         out.stream.writelines(lines)
         return 0
+    path = Path(name)
+    if path.exists():
+        raise UsageError(f"{name} is there already; nothing is written over: name another file")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"there is no folder {path.parent} to write {path.name} to")
     try:
-        replace(Path(name), "".join(lines))
+        replace(path, "".join(lines))
     except OSError as error:
         raise UsageError(f"{name} cannot be written: {error.strerror}") from error
     out.line(f"{_records(len(lines))} written to {name}")

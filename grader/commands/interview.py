@@ -110,6 +110,8 @@ def _started(history: History, options: argparse.Namespace) -> Conductor:
 
 def _chosen(words: str) -> tuple[Entry, ...]:
     names = [name for name in words.replace(",", " ").split() if name]
+    if words and not names:
+        raise UsageError(f"--katas {words!r} names no kata")
     found = tuple(find(name) for name in names)
     if len(set(found)) < len(found):
         raise UsageError("--katas names a kata twice")

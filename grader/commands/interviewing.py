@@ -192,8 +192,13 @@ def _ask(front: Front, conductor: Conductor, found: Round) -> int:
     front.out.rows([(f"  {n}.", point) for n, point in enumerate(question.points, 1)])
     points: tuple[int, ...] = ()
     if not conductor.over():
-        typed = front.answered("Which of these did you name? Numbers, or nothing.")
+        ask = "Which of these did you name? Numbers, or nothing."
+        typed = front.answered(ask)
         points = _points(typed, question.points)
+        while len(points) < len(_words(typed)) and not conductor.over() and sys.stdin.isatty():
+            front.out.line(f"{typed!r} is not all numbers from 1 to {len(question.points)}")
+            typed = front.answered(ask)
+            points = _points(typed, question.points)
     if conductor.over():
         front.out.line("the time is up; this answer came too late")
         return finish(front, conductor)
@@ -208,9 +213,14 @@ def _ask(front: Front, conductor: Conductor, found: Round) -> int:
     return status(front, conductor)
 
 
+def _words(typed: str) -> set[str]:
+    return set(typed.replace(",", " ").split())
+
+
 def _points(typed: str, points: Sequence[str]) -> tuple[int, ...]:
-    words = typed.replace(",", " ").split()
-    known = {int(word) for word in words if word.isascii() and word.isdigit() and len(word) < 4}
+    known = {
+        int(word) for word in _words(typed) if word.isascii() and word.isdigit() and len(word) < 4
+    }
     return tuple(sorted(known & set(range(1, len(points) + 1))))
 
 

@@ -10,7 +10,7 @@ from grader.catalog import Entry, written
 from grader.commands.asking import answered, chosen, screen
 from grader.commands.parsing import parser, read
 from grader.errors import HistoryError, UsageError
-from grader.isolation.reading import unwritten
+from grader.isolation.reading import contents, unwritten
 from grader.practice.hints import SOLUTION
 from grader.practice.history import History
 from grader.views.difference import show_code, show_difference
@@ -62,7 +62,7 @@ def _earned(history: History, entry: Entry) -> bool:
 def _has_code(entry: Entry) -> bool:
     """Tell whether there is code to compare: the learner's own, or that of a warm-up."""
     try:
-        return not unwritten(entry, entry.stub_path.read_bytes())
+        return not unwritten(entry, contents(entry.stub_path))
     except FileNotFoundError:
         return False
     except OSError:  # something is there, and reading it will say what is wrong
@@ -77,7 +77,7 @@ def _show(out: Screen, entry: Entry, *, whole: bool) -> None:
         out.rows([("file", name)])
         return
     try:
-        yours = entry.stub_path.read_text(encoding="utf-8-sig", errors="replace")
+        yours = contents(entry.stub_path).decode("utf-8-sig", errors="replace")
     except OSError as error:
         raise UsageError(f"{written(entry.stub_path)} cannot be read: {error.strerror}") from error
     lines = list(

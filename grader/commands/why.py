@@ -8,6 +8,7 @@ from grader.commands.asking import chosen, screen
 from grader.commands.parsing import parser, read
 from grader.errors import HistoryError
 from grader.isolation.following import follow
+from grader.isolation.reading import contents
 from grader.practice.clock import now
 from grader.practice.hints import smallest_case
 from grader.practice.history import History
@@ -50,7 +51,7 @@ def run(argv: Sequence[str]) -> int:
             out.line("attention as it should be in the first case above")
             show_weights(out, steps)
     try:
-        changed = entry.stub_path.read_bytes() != source
+        changed = contents(entry.stub_path) != source
     except OSError:
         changed = True
     if changed:

@@ -7,6 +7,7 @@ once instead of a second later.
 from __future__ import annotations
 
 import difflib
+import errno
 import stat
 from pathlib import Path
 from typing import Literal
@@ -47,10 +48,17 @@ def read(entry: Entry, path: Path, shown: str) -> bytes | Verdict:
     return source
 
 
+def contents(path: Path) -> bytes:
+    """Return what a regular file holds; OSError for anything else, which might never end."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+    return path.read_bytes()
+
+
 def state(entry: Entry) -> State:
     """Tell whether the learner has begun, by the file alone."""
     try:
-        source = entry.stub_path.read_bytes()
+        source = contents(entry.stub_path)
     except FileNotFoundError:
         return "missing"
     except OSError:  # something is there, and grading it will say what

@@ -178,7 +178,8 @@ CHECKS = (
             {"mask": "both_left", "batch": 3, "seed": 90},
             {"mask": "both_prefix", "batch": 3, "seed": 94},
             {"mask": "both_strict", "batch": 3, "seed": 95},
-            {"mask": "holes", "batch": 3, "empty": 1, "seed": 91},
+            {"mask": "holes", "batch": 6, "empty": 1, "seed": 91},
+            {"mask": "both_prefix", "batch": 6, "empty": 1, "seed": 96},
             # Not so large that hidden weights of a renormalised softmax underflow.
             {"mask": "both_holes", "batch": 3, "times": 3, "seed": 32},
             {"mask": "both_holes", "batch": 9, "length": 40, "seed": 75},

@@ -381,9 +381,10 @@ BUGS = (
         variants=[
             [(REGISTER, "self.pe = pe"), (RETURN, "return x + codes.to(x.dtype)")],
             [(REGISTER, "self.pe = pe"), (RETURN, "return x + codes.to(x.device)")],
+            [(RETURN, "return x.cpu() + codes.cpu()")],
         ],
-        says="the codes do not follow the module: after .to() they are still on the CPU, or still "
-        "in float32",
+        says="what is added, or what comes out, does not follow the module and its input: after "
+        ".to() it is still on the CPU, or still in float32",
         ask="After module.to('cuda') or module.to(torch.bfloat16), where are the codes you add, "
         "and in which dtype?",
     ),

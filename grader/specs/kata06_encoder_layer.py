@@ -350,7 +350,7 @@ CHECKS = (
         {"seed": 63},
         ("values_match", "dropout_rests_in_eval"),
     ),
-    distant_features(NAME, {"seed": 46}, after=("values_match",)),
+    distant_features(NAME, {"seed": 46}, after=("works_in_float32",)),
     Check(
         "half_precision",
         "does not work in half precision (autocast, GPU inference)",

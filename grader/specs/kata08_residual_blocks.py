@@ -410,9 +410,7 @@ CHECKS = (
         ),
         after=("post_norm_matches", "pre_norm_matches"),
     ),
-    distant_features(
-        NAME, {"part": "zeros", "seed": 77}, after=("post_norm_matches", "pre_norm_matches")
-    ),
+    distant_features(NAME, {"part": "zeros", "seed": 77}, after=("works_in_float32",)),
     Check(
         "half_precision",
         "does not work in half precision (autocast, GPU inference)",

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
@@ -54,6 +55,17 @@ def test_each_hint_says_more_than_the_last_and_is_counted(run: Run, stub: Path) 
     assert passed["hints"] == 4, "each once, whether shown again or not"
     fresh = run("hint", "kata1").stdout
     assert titles(fresh) == ["1 of 3: concept"], "a pass closes the account, and has no bug"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
+def test_a_hint_counts_although_nobody_is_left_to_read_it(
+    stage: Path, environment: dict[str, str], run: Run, stub: Path
+) -> None:
+    stub.write_text("def answer():\n    return 41\n")
+    words = [sys.executable, "-m", "grader", "hint", "kata1"]
+    with Path("/dev/full").open("w") as full:
+        subprocess.run(words, cwd=stage, env=environment, stdout=full, stderr=full, check=False)
+    assert run("hint", "kata1", "--again").stdout.startswith("hint 1 of ")
 
 
 def test_without_hints_or_with_all_of_them_shown_it_says_so(run: Run) -> None:

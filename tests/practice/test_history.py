@@ -412,7 +412,9 @@ def test_the_commands_write_and_read_files_and_pipes(run: Run, stage: Path) -> N
     assert run("history", "--import", "-", stdin=lines).stdout.startswith("0 records added")
     for words, says in (
         (["--import", "none.jsonl"], "none.jsonl cannot be read: No such file"),
-        (["--export", "katas"], "katas cannot be written: Is a directory"),
+        (["--export", "katas"], "katas is there already; nothing is written over"),
+        (["--export", "katas/kata01_echo.py"], "kata01_echo.py is there already"),
+        (["--export", "nowhere/mine.jsonl"], "there is no folder nowhere to write mine.jsonl to"),
         (["--export", "a", "--import", "b"], "stand alone"),
         (["kata1", "--export", "a"], "stand alone"),
         ([], "which kata?"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Callable
@@ -40,6 +41,17 @@ def stub(stage: Path) -> Path:
 def bar(text: str, kata: str) -> str:
     (line,) = [line.strip() for line in text.splitlines() if line.strip().startswith(kata)]
     return line
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files here")
+def test_a_file_that_nobody_writes_to_holds_nothing_up(run: Run, stub: Path) -> None:
+    stub.unlink()
+    os.mkfifo(stub)
+    assert bar(run().stdout, "kata1") == "kata1   ░░░░░░░░░░  started"
+    assert "kata1  Echo" in run("list").stdout
+    assert "is not a regular file" in run("kata1").stdout
+    assert run("solution", "kata1", "--plain").returncode != 0
+    assert "not a regular file" in run("reset", "kata1", "--yes").stderr
 
 
 def test_a_kata_goes_from_not_started_to_mastered(run: Run, stub: Path) -> None:
