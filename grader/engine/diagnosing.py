@@ -15,18 +15,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations, islice
 
 from grader.engine.bench import Bench, LocalAnswer, Reference, solution_namespace
 from grader.engine.checking import OBSERVE
 from grader.engine.comparing import akin_messages, same_behaviour, same_message
 from grader.engine.execution import execute
+from grader.engine.loading import Namespace
 from grader.engine.mutants import Mutants, Store
 from grader.engine.tracing import trace_of
 from grader.errors import GraderError, NotLoadable, PatchError
 from grader.model import Bug, Case, Edit, Kata, NamedBug, Outcome
 
 MOST_BUGS = 3
+# Every so many cases of the bank are looked at first where bugs are told apart.
+STRIDE = 8
 # Sets of bugs are judged on about this many probes where the answer is wrong first,
 SAMPLE = 8
 # on this many where it is right before they are tried at all,
@@ -456,38 +460,35 @@ def indistinguishable(kata: Kata, source: str) -> tuple[tuple[str, ...], ...]:
     The solution itself takes part as "": a bug in its group is invisible.
     Bugs are equal where any variant of one is equal to any variant of another.
     """
-    outcomes = _bank_outcomes(kata, source)
-    cases = [case for case, _ in outcomes[("", ())]]
-    groups: list[set[str]] = []
-    names = list(outcomes)
-    for (left, left_edits), (right, right_edits) in combinations(names, 2):
-        if left == right:
-            continue
-        pairs = zip(
-            cases, outcomes[(left, left_edits)], outcomes[(right, right_edits)], strict=True
-        )
-        if all(same_behaviour(case, a, b) and same_message(a, b) for case, (_, a), (_, b) in pairs):
-            touching = [g for g in groups if left in g or right in g]
-            groups = [g for g in groups if g not in touching]
-            groups.append({left, right}.union(*touching))
-    return tuple(tuple(sorted(group)) for group in groups)
-
-
-def _bank_outcomes(
-    kata: Kata, source: str
-) -> Mapping[tuple[str, tuple[Edit, ...]], list[tuple[Case, Outcome]]]:
     bench = Bench(kata, LocalAnswer(source.encode(), "<solution>"), Reference(kata, source))
     cases = list({id(case): case for case in bank(bench, kata)}.values())
-    found: dict[tuple[str, tuple[Edit, ...]], list[tuple[Case, Outcome]]] = {
-        ("", ()): [(case, bench.expected(case).outcome) for case in cases]
-    }
+    # Cases of one check stand together, and some bugs show in those of one check only.
+    cases = [case for first in range(STRIDE) for case in cases[first::STRIDE]]
+    names: list[tuple[str, Namespace | None]] = [("", None)]
     for bug, edits in _variants(kata):
         try:
-            namespace = solution_namespace(source, edits)
+            names.append((bug.id, solution_namespace(source, edits)))
         except (PatchError, NotLoadable) as error:
             raise GraderError(f"{kata.stem}: bug {bug.id}: {error}") from error
-        found[(bug.id, edits)] = [(case, execute(case, namespace)) for case in cases]
-    return found
+
+    @cache
+    def outcome(number: int, index: int) -> Outcome:
+        """Return what one does on a case; most are told apart by the first cases."""
+        _, namespace = names[number]
+        case = cases[index]
+        return bench.expected(case).outcome if namespace is None else execute(case, namespace)
+
+    groups: list[set[str]] = []
+    for left, right in combinations(range(len(names)), 2):
+        if names[left][0] == names[right][0]:
+            continue
+        pairs = ((case, outcome(left, i), outcome(right, i)) for i, case in enumerate(cases))
+        if all(same_behaviour(case, a, b) and same_message(a, b) for case, a, b in pairs):
+            both = {names[left][0], names[right][0]}
+            touching = [g for g in groups if g & both]
+            groups = [g for g in groups if g not in touching]
+            groups.append(both.union(*touching))
+    return tuple(tuple(sorted(group)) for group in groups)
 
 
 def _variants(kata: Kata) -> Iterator[tuple[Bug, tuple[Edit, ...]]]:
