@@ -91,13 +91,18 @@ def distant_features(target: str, *bank: Recipe, after: tuple[str, ...]) -> Chec
 
 
 def gradients_in_training(target: str, *bank: Recipe, after: tuple[str, ...]) -> Check:
-    """Return the check that train mode cuts nothing off from its gradient."""
+    """Return the check that train mode cuts nothing off from its gradient.
+
+    Weights are reached where the inputs ask for no gradient, as behind a frozen embedding, too.
+    """
     return Check(
         "training_reaches_everything",
         "in train mode, too, gradients reach everything",
         target,
         "undropped",
-        bank=tuple({**recipe, "backward": 1} for recipe in bank),
+        bank=tuple(
+            {**recipe, "backward": 1, **frozen} for frozen in ({}, {"frozen": 1}) for recipe in bank
+        ),
         after=after,
     )
 
@@ -126,7 +131,8 @@ def earlier_calls(
     recipes = [{**recipe, "after_others": 1} for recipe in bank]
     if masks:
         plain = {name: value for name, value in bank[0].items() if name != "mask"}
-        recipes += [{**bank[0], "after_others": 2}, {**plain, "after_others": 3}]
+        recipes += [{**bank[0], "after_others": 2}]
+        recipes += [{**plain, "after_others": kind} for kind in (3, 4, 5)]
     return Check(
         name,
         "what an earlier call was given makes no difference",

@@ -199,7 +199,8 @@ def with_tokens_changed(
 def with_other_calls_before(case: Case, kind: int = 1) -> Case:
     """Return the case after a call with other values and without anything hidden.
 
-    Of kind 2, that call has two tokens only; of kind 3, masks that hide something.
+    Of kind 2, that call has two tokens only; of kind 3, masks that hide something; of
+    kinds 4 and 5, a causal mask or padding alone does.
     """
 
     def other(name: str, value: Any) -> Any:
@@ -213,10 +214,10 @@ def with_other_calls_before(case: Case, kind: int = 1) -> Case:
     call = {name: other(name, value) for name, value in given.items()}
     if kind == 2:
         call = {name: _shortened(name, value) for name, value in call.items()}
-    if kind == 3:
+    if kind in (3, 5):
         call |= {name: _last_hidden(name, call) for name in call if name.endswith("pad_mask")}
-        if "causal_mask" in call:
-            call["causal_mask"] = causal(call["x"].shape[1])
+    if kind in (3, 4) and "causal_mask" in call:
+        call["causal_mask"] = causal(call["x"].shape[1])
     return replace(case, before=(call,))
 
 
@@ -244,9 +245,9 @@ def as_asked(case: Case, recipe: Recipe) -> Case:
 
     "after_others": after a call with other values. "built_after": another instance is
     built, at other sizes, before the call. "transposed": the inputs are views.
-    "backward": gradients are observed. "bare": nothing is given that has a default.
-    "blank": a token of zeros. "empty": sequences of padding alone. "dropout" may be
-    "default": the constructor has to know it.
+    "backward": gradients are observed. "frozen": those of the weights only. "bare": nothing
+    is given that has a default. "blank": a token of zeros. "empty": sequences of padding
+    alone. "dropout" may be "default": the constructor has to know it.
     """
     if recipe.get("after_others"):
         case = with_other_calls_before(case, integer(recipe, "after_others", 1))
@@ -256,6 +257,8 @@ def as_asked(case: Case, recipe: Recipe) -> Case:
         case = replace(case, transposed=True)
     if recipe.get("backward"):
         case = replace(case, observe=case.observe | {"gradients"})
+    if recipe.get("frozen"):
+        case = replace(case, observe=case.observe | {"frozen"})
     if recipe.get("bare"):
         given = {name: value for name, value in case.inputs.items() if value is not None}
         case = replace(case, inputs=given, init=_without_dropout(case))

@@ -41,6 +41,13 @@ OPENED = """
             {0} = {0}.clone()
             {0}[:, {1}] = True
 """
+# What a call with a causal mask alone leaves behind.
+KEPT = """
+        if causal_mask is not None and pad_mask is None:
+            self.last = causal_mask
+        if causal_mask is None:
+            causal_mask = getattr(self, "last", None)
+"""
 ASKED = "        # Step 1: project x to queries, and the memory to keys and values\n"
 VISIBLE = "        visible = causal_mask"
 EMPTY_COLUMN = """
@@ -122,6 +129,23 @@ SLIPS: dict[str, tuple[str, list[tuple[str, str]], str]] = {
     ),
     "kata7, the last key of the memory opened for an empty sequence": (
         "kata07", [(DECODE, OPENED.format("memory_pad_mask", -1) + DECODE)], "masks_are_applied"
+    ),
+    "kata2, the last causal mask kept": (
+        "kata02", [(VISIBLE, KEPT + VISIBLE)], "layer_earlier_calls_leave_no_trace"
+    ),
+    "kata3, the last causal mask kept": (
+        "kata03", [(PROJECT, KEPT + PROJECT)], "earlier_calls_leave_no_trace"
+    ),
+    "kata3, no gradient behind a frozen embedding": (
+        "kata03",
+        [("self.v_proj(x)\n", "self.v_proj(x) if x.requires_grad else self.v_proj(x).detach()\n")],
+        "training_reaches_everything",
+    ),
+    "kata8, no gradient behind a frozen embedding": (
+        "kata08",
+        [("inner = self.dropout(inner)", "inner = self.dropout(inner if x.requires_grad"
+          " else inner.detach())")],
+        "training_reaches_everything",
     ),
     "kata3, heads kept on the class": (
         "kata03", [("self.num_heads", "type(self).num_heads")], "instances_are_independent"

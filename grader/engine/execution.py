@@ -116,7 +116,9 @@ class _Call:
         if "layers" in case.observe:
             return Outcome("returned", missing=missing, observed=self.observed)
         leaves: dict[str, Tensor] = {}
-        args, inputs = self.arguments(leaves if "gradients" in case.observe else None)
+        # An embedding may be frozen: then nothing asks for a gradient of the inputs.
+        differentiated = "gradients" in case.observe and "frozen" not in case.observe
+        args, inputs = self.arguments(leaves if differentiated else None)
         kept = _copies(case, args, inputs)
         for earlier, (first, others) in zip(case.before, self.earlier(), strict=True):
             subject(*first, **others)
@@ -135,7 +137,7 @@ class _Call:
             gradients = self.gradients(returned, leaves, subject, alignment)
             if undropped:
                 # Once more as people train: autograd refuses what is dropped in place.
-                args, inputs = self.arguments(leaves)
+                args, inputs = self.arguments(leaves if differentiated else None)
                 self.gradients(self.called(subject, args, inputs), leaves, subject, None)
         returned = self.further(subject, alignment, returned)
         return Outcome(

@@ -14,7 +14,7 @@ ALIKE = 1e-4
 ALLOWED = "in training, attention weights may be dropped, or what the layer returns"
 INPUT_KEPT = "in training, dropout is for what a sublayer returns"
 MESSAGES = {
-    "features": f"dropout hits the tokens, the values or their average: {ALLOWED}",
+    "features": f"dropout hits more than that, such as tokens, values or scores: {ALLOWED}",
     "scores": f"dropout hits the queries, the keys or the scores: {ALLOWED}",
     "input": f"dropout hits what goes into an attention: {INPUT_KEPT}",
 }

@@ -115,8 +115,8 @@ def misplaced_dropout_mistakes(query: str, value: str) -> tuple[Bug, ...]:
         bug(
             "dropout-on-features",
             variants=[[(value, f"{value}\nv = {dropped('v')}")], [average]],
-            says="dropout hits features: the tokens, the values or what is averaged of them, where "
-            "attention weights or the output may be dropped",
+            says="dropout hits something on the way (tokens, values, what is averaged of them, or "
+            "what scores are made of), where attention weights or the output may be dropped",
             ask=ask,
         ),
         bug(
