@@ -98,6 +98,8 @@ def test_a_whole_interview_with_the_clock_sped_up(  # noqa: PLR0915 - thirty min
     seen.enter("It is the answer.")
     seen.shows("What a good answer mentions:", "1. +it is the answer", "Which of these")
     seen.enter("1, 9")
+    seen.shows("'1, 9' is not all numbers from 1 to 2", "Which of these")
+    seen.enter("1")
     seen.sees("kept: 1 of 2 points named")
     seen.shows(f"question 2 of 2{KEYS}")
     seen.type("n")
