@@ -207,14 +207,14 @@ class Watcher:
             return
         rung = rungs[self.hints]
         self.hints += 1
-        show_rung(self.screen, self.at.entry, rung, f"hint {self.hints} of {len(rungs)}")
-        if self.at.practised:
-            faults: list[str] = []
+        faults: list[str] = []
+        if self.at.practised:  # counted first, as by the command
             history = History()
             _, taken = known(history, self.at.entry, faults)
             take(history, self.at.entry, rung, taken, faults)
-            for fault in faults[:1]:
-                self.screen.line(fault)
+        show_rung(self.screen, self.at.entry, rung, f"hint {self.hints} of {len(rungs)}")
+        for fault in faults[:1]:
+            self.screen.line(fault)
 
     def show_list(self) -> None:
         from grader.practice.overview import rows_of_katas
